@@ -30,7 +30,18 @@ VIEW = frozenset(("hint", "advice"))
 SENTENCES = frozenset(("message", "hint", "sentence", "advice", "text", "note"))
 """Names of arguments that are sentences there."""
 TABLES = frozenset(
-    ("SENTENCES", "HEADLINES", "HEADLINES_BY_REASON", "HAPPENINGS", "HINTS", "WORDS", "STALLED", "LEFT_OUT")
+    (
+        "SENTENCES",
+        "HEADLINES",
+        "HEADLINES_BY_REASON",
+        "HAPPENINGS",
+        "HINTS",
+        "WORDS",
+        "STALLED",
+        "LEFT_OUT",
+        "ENDINGS",
+        "RESTS",
+    )
 )
 """Names of the tables of core/api that have sentences by code."""
 PHRASES = (

@@ -2,11 +2,13 @@
 
     python3 packaging/bootstrap.py run [words for `potluck demo`]
     python3 packaging/bootstrap.py test [words for pytest]
+    python3 packaging/bootstrap.py organiser            what a server needs; starts nothing
 
 Standard library only.  It parses with Python 3.8 and later, to tell an older Python what is needed.  Progress goes to
 stderr; stdout belongs to what is started.  pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) are honoured;
-what it finds must have a hash that the files in `locked` name.  With `--torch LABEL` before the words the build
-2.13.0+LABEL of torch is asked for; pip must be able to find it, and the lock must know it (`lock.py torch LABEL`).
+what it finds must have a hash that the files in `resources/locked` name.  The build of torch is the one that fits this
+computer's cards (`core/parts/choice.py`).  With `--torch LABEL` before the words the build 2.13.0+LABEL is asked for;
+pip must be able to find it, and the lock to know it (`lock.py torch LABEL`).  `--torch plain` takes pip's usual one.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ def read_words(argv: list[str]) -> Words:
     """
     if not argv or argv[0] not in SETS:
         raise SetupProblem(
-            "Say what to do: python3 packaging/bootstrap.py run, or: python3 packaging/bootstrap.py test"
+            "Say what to do: python3 packaging/bootstrap.py run, or with test or organiser in the place of run"
         )
     command, rest = argv[0], list(argv[1:])
     torch = ""
@@ -66,6 +68,8 @@ def read_words(argv: list[str]) -> Words:
         torch = first.partition("=")[2] if "=" in first else (rest.pop(0) if rest else "")
         if not re.fullmatch(r"[a-z0-9.]+", torch):
             raise SetupProblem("--torch needs the label of a build, for example: --torch cpu")
+    if command == "organiser" and rest:
+        raise SetupProblem("bootstrap.py organiser takes no further words: it starts nothing.")
     return Words(command, torch, rest)
 
 
@@ -159,6 +163,9 @@ def main(argv: list[str]) -> int:
             libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
             libraries.install_test_programs(steps)
             return run_tests(python, words, steps)
+        if words.command == "organiser":
+            steps.say(f"{python.parent / 'potluck'} is here; what comes next: docs/organiser.md")
+            return 0
         if has_screen(dict(os.environ)) and not headless:
             wayland = bool(os.environ.get("WAYLAND_DISPLAY"))
             libraries.install_missing(python, libraries.WAYLAND_PLUGINS if wayland else libraries.X11_PLUGINS, steps)

@@ -30,7 +30,7 @@ def read_demo_options(words: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog=PROGRAM,
         description="Set Potluck up in .venv, then run `potluck demo` with these options.",
-        epilog="Before all of these may stand --torch LABEL: a certain build of torch, as in 2.13.0+LABEL.",
+        epilog="Before all of these may stand --torch LABEL: a certain build of torch, as in 2.13.0+LABEL, or plain.",
     )
     add_demo_options(parser)
     try:

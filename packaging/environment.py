@@ -17,9 +17,12 @@ from pathlib import Path
 import lock_files
 import system_libraries as libraries
 from pip_progress import PipProgress
-from steps import ROOT, SetupProblem, Steps, last_lines, run_quietly
+from steps import ROOT, Progress, SetupProblem, Steps, last_lines, run_quietly
 
 VENV = ROOT / ".venv"
+PLAIN = "plain"
+"""In the place of a label: the build that pip would take by itself."""
+PIP_OPTIONS = ("--no-input", "--progress-bar", "off", "--disable-pip-version-check")
 
 
 def venv_python(venv: Path) -> Path:
@@ -92,14 +95,13 @@ def works(python: Path) -> bool:
 def install(python: Path, locks: tuple[str, ...], torch: str, steps: Steps) -> None:
     """Install what is locked, unless the stamp says that it is there.
 
-    Which build of torch pip would take says which of them is locked: pip alone would rather have one whose hash the
-    index tells.  What builds comes next, since Potluck and what is published as source only are built without pip's
+    What builds comes first, since Potluck and what is published as source only are built without pip's
     usual environment for that, which would fetch what no lock names.
 
     Args:
         python: The environment's interpreter.
         locks: Names of lock files, besides those of torch.
-        torch: The label of the build of torch to take; empty for the one that pip prefers.
+        torch: The label of the build of torch to take, or PLAIN; empty for the one that fits this computer.
         steps: Where progress is shown.
 
     Raises:
@@ -112,7 +114,6 @@ def install(python: Path, locks: tuple[str, ...], torch: str, steps: Steps) -> N
     if is_installed(stamp, key, locks):
         return
     lock_files.check()
-    report = VENV / "torch.json"
     steps.say("installing the dependencies, some of them big: the first time takes minutes")
     stamp.unlink(missing_ok=True)
     compiling = ["--no-compile"] if "dev" in locks else []  # it takes a minute, and the tests import a fourth of all
@@ -120,38 +121,73 @@ def install(python: Path, locks: tuple[str, ...], torch: str, steps: Steps) -> N
     def pip(*words: str) -> None:
         run_pip(python, [*compiling, *words], PipProgress(site), steps)
 
-    if not torch:
-        asking = ("--dry-run", "--ignore-installed", "--no-deps", "--only-binary", ":all:", "--report", str(report))
-        pip(*asking, lock_files.torch_pin())
-        torch = json.loads(report.read_text("utf-8"))["install"][0]["metadata"]["version"].partition("+")[2]
-    files = [lock_files.lock_path(name) for name in locks] + [lock_files.torch_lock(torch)]
+    label, places = (torch, ()) if torch not in ("", PLAIN) else find_torch(python, torch, steps)
+    files = [lock_files.lock_path(name) for name in locks] + [lock_files.torch_lock(label)]
     hashed = ("--require-hashes", "--only-binary", ":all:", "--no-build-isolation")
     pip(*hashed, "-r", str(files[0]))
-    pip(*hashed, *(word for path in files for word in ("-r", str(path))))
+    pip(*hashed, *places, *(word for path in files for word in ("-r", str(path))))
     pip("--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(json.dumps({"key": key, "locks": locks}), encoding="utf-8")
     steps.say("installed")
 
 
-def run_pip(python: Path, words: list[str], progress: PipProgress, steps: Steps) -> None:
+def find_torch(python: Path, wish: str, steps: Steps) -> tuple[str, tuple[str, ...]]:
+    """The label of the build of torch that fits this computer, and further words with which pip finds it.
+
+    A build with a label is looked for where pip's settings say, and then in PyTorch's own index.  Without a label pip
+    is asked which one it would take: it would rather have one whose hash the index tells.
+
+    Args:
+        python: The environment's interpreter.
+        wish: PLAIN: pip's usual one, whatever this computer has.
+        steps: Where progress is shown.
+
+    Raises:
+        SetupProblem: no place has it.
+    """
+    sys.path.append(str(ROOT))
+    from core.parts import choice  # noqa: PLC0415 - a Python that is too old could not read it
+
+    hardware = choice.look()
+    locked = [one for one in choice.builds_for(hardware) if lock_files.lock_path(choice.lock_name(one)).exists()]
+    label = "" if wish == PLAIN or not locked else choice.label(locked[0])
+    report = VENV / "torch.json"
+    asking = ("--dry-run", "--ignore-installed", "--no-deps", "--only-binary", ":all:", "--report", str(report))
+    if not label:
+        run_pip(python, [*asking, lock_files.torch_pin()], Progress("asking pip which torch it has"), steps)
+        label = json.loads(report.read_text("utf-8"))["install"][0]["metadata"]["version"].partition("+")[2]
+        return label, ()
+    steps.say(f"this computer gets torch for {locked[0]}. {choice.advice_of(hardware)}".rstrip())
+    wanted = f"{lock_files.torch_pin()}+{label}"
+    for places in ((), ("--extra-index-url", choice.PYTORCH + label)):
+        words = [str(python), "-m", "pip", "install", *PIP_OPTIONS, "--retries", "1", *asking, *places, wanted]
+        if run_quietly(words, VENV / "install.log", steps, Progress("asking pip which torch it has")) == 0:
+            return label, places
+    raise SetupProblem(
+        f"Neither the places that pip asks nor {choice.PYTORCH} give {wanted}, the build for {locked[0]}. Connect this"
+        f" computer, or name a folder that has it: PIP_FIND_LINKS=FOLDER. pip's usual build, which can bring gigabytes"
+        f" of NVIDIA's libraries, is taken with: --torch {PLAIN}"
+    )
+
+
+def run_pip(python: Path, words: list[str], progress: Progress, steps: Steps) -> None:
     """Run `pip install`.
 
     Raises:
         SetupProblem: it failed; with what to do.
     """
     log = VENV / "install.log"
-    options = ["--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
     begin = log.stat().st_size if log.exists() else 0
-    if run_quietly([str(python), "-m", "pip", "install", *options, *words], log, steps, progress) == 0:
+    if run_quietly([str(python), "-m", "pip", "install", *PIP_OPTIONS, *words], log, steps, progress) == 0:
         return
     said = log.read_bytes()[begin:].decode("utf-8", errors="replace")
     if "DO NOT MATCH THE HASHES" in said:
         advice = (
-            "A package is not the one that packaging/locked names, so it was not installed: take another index or"
+            "A package is not the one that resources/locked names, so it was not installed: take another index or"
             " network; if it is a build of torch that you trust, write it down: python3 packaging/lock.py torch LABEL."
         )
     elif "--require-hashes mode" in said:
-        advice = f"packaging/locked lacks a package, so it was not installed. Write the lock anew: {lock_files.RENEW}."
+        advice = f"resources/locked lacks a package, so it was not installed. Write the lock anew: {lock_files.RENEW}."
     else:
         advice = "The dependencies could not be installed. Is there a connection, and room on the disk?"
     raise SetupProblem(f"{advice} The end of {log}:\n{last_lines(log)}")

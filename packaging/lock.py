@@ -1,4 +1,4 @@
-"""Makes and checks the lock of what is installed (`locked`, explained in lock_files.py).
+"""Makes and checks the lock of what is installed (`resources/locked`, explained in lock_files.py).
 
     python3 packaging/lock.py check          whether the lock fits pyproject.toml; no network
     python3 packaging/lock.py renew          after a change of pyproject.toml; keeps versions that still fit
@@ -28,7 +28,14 @@ from environment import venv_python
 from steps import ROOT, SetupProblem
 
 WORDS = "Say what to do: python3 packaging/lock.py check, renew, upgrade, or torch LABEL"
-EXTRAS = {"run": ("train", "app"), "test": ("train", "app", "organiser", "dev")}
+EXTRAS = {
+    "base": ("app",),
+    "run": ("train", "app"),
+    "organiser": ("train", "app", "organiser"),
+    "test": ("train", "app", "organiser", "dev"),
+}
+ALONE = {"uv": "lock", "pip": "packaged", "release": "release"}
+"""Files of what is installed apart from the rest, each with the extra that names it."""
 SOURCE_ONLY = ("xcffib",)
 """Packages without wheels.  They are built with what `build.txt` locks; a new one here has to be looked at for that."""
 SYSTEMS = {
@@ -55,26 +62,46 @@ class Tools:
         venv.create(folder / "tools", with_pip=True)
         self._python = venv_python(folder / "tools")
 
-    def run(self, *words: str) -> str:
+    def run(self, *words: str, **variables: str) -> str:
         """What `python -m WORDS` prints.
+
+        Args:
+            words: The module and its words.
+            variables: What its environment has besides.
 
         Raises:
             SetupProblem: it failed; with what it said.
         """
-        environ = {"MACOSX_DEPLOYMENT_TARGET": "14.0", **os.environ}
+        return self._run(["-m", *words], variables)
+
+    def script(self, path: Path, *words: str) -> None:
+        """Run a program of this checkout with what is installed.
+
+        Raises:
+            SetupProblem: it failed; with what it said.
+        """
+        self._run([str(path), *words], {})
+
+    def _run(self, words: list[str], variables: dict[str, str]) -> str:
+        environ = {"MACOSX_DEPLOYMENT_TARGET": "14.0", **os.environ, **variables}
         done = subprocess.run(
-            [str(self._python), "-m", *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+            [str(self._python), *words], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise SetupProblem(f"{words[0]} failed:\n{done.stderr or done.stdout}".rstrip())
+            raise SetupProblem(f"{' '.join(words[:2])} failed:\n{done.stderr or done.stdout}".rstrip())
         return done.stdout
+
+    def install_locked(self, name: str) -> None:
+        """Install what a file of the lock names, by its hashes."""
+        hashed = ("--require-hashes", "--only-binary", ":all:", "-r", str(lock_files.lock_path(name)))
+        self.run("pip", "install", "--quiet", *hashed)
 
     def install_uv(self) -> None:
         """Install uv as locked, or as pinned in pyproject.toml where no lock of it exists or another one is pinned."""
         pinned = project()["optional-dependencies"]["lock"][0]
         path = lock_files.lock_path("uv")
         if path.exists() and pinned in lock_files.pins(path.read_text(encoding="utf-8")):
-            self.run("pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", str(path))
+            self.install_locked("uv")
         else:
             self.run("pip", "install", "--quiet", "--only-binary", ":all:", pinned)
 
@@ -114,7 +141,7 @@ def renew(tools: Tools, *, upgrade: bool) -> None:
     """Write the lock anew, all but other builds of torch, and see that each system finds a file for each package."""
     tools.install_uv()
     building = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
-    names = ("build", "run", "dev", "torch")
+    names = ("build", "base", "run", "organiser", "dev", "torch")
     old = [path.read_text("utf-8") for path in map(lock_files.lock_path, names) if path.exists()]
     kept = "" if upgrade else "".join(lines for text in old for lines in lock_files.pins(text).values())
     extras = {name: [f"extra:{extra}" for extra in of] for name, of in EXTRAS.items()}
@@ -124,19 +151,22 @@ def renew(tools: Tools, *, upgrade: bool) -> None:
     def closure(*wanted: str, words: tuple[str, ...] = ("--universal",)) -> set[str]:
         """Names of what requirements lead to, in the versions chosen."""
         pins = lock_files.pins(tools.compile(*wanted, known=whole, words=words))
-        assert words != ("--universal",) or set(pins) <= set(everything), "versions chosen twice differ"
+        versions, chosen = (set(map(lock_files.name_and_version, of)) for of in (pins, everything))
+        assert words != ("--universal",) or versions <= chosen, "versions chosen twice differ"
         return {lock_files.name_and_version(pin)[0] for pin in pins}
 
     torch = next(pin for pin in everything if pin.startswith("torch=="))
     plain = closure(torch, words=("--python-platform", SYSTEMS["macOS 14, arm64"]))
     parts = {"build": closure(*building), "torch": closure(torch) - plain | {"torch"}}
-    parts["run"] = closure(*extras["run"]) - parts["build"] - parts["torch"]
+    for name in ("base", "run", "organiser"):
+        parts[name] = closure(*extras[name]).difference(*parts.values())
     parts["dev"] = {lock_files.name_and_version(pin)[0] for pin in everything}.difference(*parts.values())
     options = "".join(f"{BUILDING[i]} {BUILDING[i + 1]}\n" for i in range(0, len(BUILDING), 2))
     for name, members in parts.items():
         chosen = {pin: text for pin, text in everything.items() if lock_files.name_and_version(pin)[0] in members}
-        write(name, chosen, options if name == "run" else "")
-    write("uv", lock_files.pins(tools.compile(*project()["optional-dependencies"]["lock"])))
+        write(name, chosen, options if name == "base" else "")
+    for name, extra in ALONE.items():
+        write(name, lock_files.pins(tools.compile(*project()["optional-dependencies"][extra])))
     seal_other_builds(lock_files.name_and_version(torch)[1])
     for said, system in SYSTEMS.items():
         for version in PYTHONS:
@@ -162,7 +192,7 @@ def add_torch(tools: Tools, label: str) -> None:
     What was written down on machines of other kinds stays.
     """
     lock_files.check()
-    rest = {name: lock_files.lock_path(name).read_text("utf-8") for name in ("build", "run", "dev")}
+    rest = {name: lock_files.lock_path(name).read_text("utf-8") for name in lock_files.SETS["test"]}
     locked = {lock_files.name_and_version(pin)[0] for text in rest.values() for pin in lock_files.pins(text)}
     constraints = tools.folder / "constraints.txt"
     constraints.write_text("".join(f"{pin}\n" for text in rest.values() for pin in lock_files.pins(text)), "utf-8")

@@ -1,12 +1,16 @@
-"""The files in `locked`: each package that is installed, with its version and the SHA-256 of every file it may come as.
+"""The files in `resources/locked`: each package that is installed, with the SHA-256 of every file it may come as.
 
 Standard library only.  pip reads them (`--require-hashes`); `lock.py` writes them.
 
     build.txt          what builds Potluck itself, and packages of which only the source is published
-    run.txt            what `run` installs besides
-    dev.txt            what `test` installs besides
+    base.txt           what the engine, the command line and the window need: what a package of the system brings
+    run.txt            what `run` installs besides: what training needs, but torch
+    organiser.txt      what `organiser` installs besides
+    dev.txt            what `test` installs besides that
     torch.txt          the builds of torch that the index offers, and what only they need (NVIDIA's libraries)
     torch-LABEL.txt    another build of torch, such as 2.13.0+cpu, and what only it needs
+    pip.txt            pip, which a package of the system brings besides
+    release.txt        what makes packages and a release
     uv.txt             the tool that makes these files
 """
 
@@ -19,8 +23,12 @@ from pathlib import Path
 
 from steps import ROOT, SetupProblem
 
-FOLDER = "locked"
-SETS = {"run": ("build", "run"), "test": ("build", "run", "dev")}
+FOLDER = Path("resources") / "locked"
+SETS = {
+    "run": ("build", "base", "run"),
+    "organiser": ("build", "base", "run", "organiser"),
+    "test": ("build", "base", "run", "organiser", "dev"),
+}
 """What each command of the bootstrap installs, besides a build of torch."""
 RENEW = "python3 packaging/lock.py renew"
 _DIGEST = "# digest: "
@@ -29,7 +37,7 @@ _PIN = re.compile(r"([A-Za-z0-9._-]+)==(\S+)")
 
 def lock_path(name: str, root: Path = ROOT) -> Path:
     """Where the file of that name lies."""
-    return root / "packaging" / FOLDER / f"{name}.txt"
+    return root / FOLDER / f"{name}.txt"
 
 
 def pins(text: str) -> dict[str, str]:
@@ -95,8 +103,8 @@ def check(root: Path = ROOT) -> None:
     Raises:
         SetupProblem: it is not.
     """
-    paths = {lock_path(name, root) for name in ("build", "run", "dev", "torch", "uv")}
-    for path in sorted(paths | set(lock_path("run", root).parent.glob("*.txt"))):
+    paths = {lock_path(name, root) for name in (*SETS["test"], "pip", "release", "torch", "uv")}
+    for path in sorted(paths | set(lock_path("base", root).parent.glob("*.txt"))):
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

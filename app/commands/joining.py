@@ -7,11 +7,12 @@ import msgspec
 
 from app.commands.line_command import LineCommand
 from app.words import text
+from core.api.directory import DirectoryView
+from core.api.hosting import JoinedView
 from core.api.look import LinkLook
 from core.api.sentence import Said
 from core.api.settings import Wish
 from core.api.snapshot import ProblemView
-from core.api.turns import WhyNot
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Habits:
 
 
 Told = Callable[["Answer"], object]
+Heard = Callable[[bytes], object]
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -41,6 +43,10 @@ class Answer(msgspec.Struct, frozen=True):
     message: str = ""
     hint: str = ""
     said: Said = ()
+    link: str = ""
+    """An invitation."""
+    directory: DirectoryView | None = None
+    """A list of collaborations, where that was read."""
     look: LinkLook | None = None
     """What the link leads to, where that was asked."""
 
@@ -48,19 +54,6 @@ class Answer(msgspec.Struct, frozen=True):
     def problem(self) -> ProblemView | None:
         """Why it could not be done; None: it was."""
         return ProblemView(self.code, self.message, self.hint, self.said) if self.event in {"", "problem"} else None
-
-
-class KeptLink(msgspec.Struct, frozen=True):
-    """A collaboration that this computer has joined."""
-
-    id: str
-    name: str
-    current: bool
-    """Whether it is the one that comes first."""
-    served: bool = False
-    """Whether an engine takes part in it now."""
-    why_not: WhyNot | None = None
-    """Why it had its turn and is not served."""
 
 
 class JoinCommand:
@@ -77,17 +70,41 @@ class JoinCommand:
         """Find out who runs the collaboration of a link, what for, and what it takes here."""
         self._run(["join", "-", "--show"], text.one_line(link), lambda lines: told(_answer(lines)))
 
-    def join(self, link: str, told: Told) -> None:
-        """Make it the current one; an engine that runs goes there."""
-        self._run(["join", "-", "--yes"], text.one_line(link), lambda lines: told(_answer(lines)))
+    def join(self, link: str, told: Told, heard: Heard) -> None:
+        """Make it the current one; an engine that runs goes there.
 
-    def kept(self, told: Callable[[list[KeptLink]], object]) -> None:
-        """List the collaborations that were joined and not left, by priority."""
+        Args:
+            link: Link of the collaboration.
+            told: Hears the end.
+            heard: Hears where to sign in, if that is needed.
+        """
+        self._run(["join", "-", "--yes"], text.one_line(link), lambda lines: told(_answer(lines)), heard)
+
+    def kept(self, told: Callable[[list[JoinedView]], object]) -> None:
+        """List the collaborations that were joined and not left, by priority, and other charters of this computer."""
         self._run(["collaborations"], "", lambda lines: told(_kept(lines)))
 
-    def go(self, kept: KeptLink, told: Told) -> None:
+    def go(self, kept: JoinedView, told: Told) -> None:
         """Make one that was joined the current one; an engine that runs goes there."""
-        self._run(["join", kept.id, "--yes"], "", lambda lines: told(_answer(lines)))
+        words = ["join", kept.id, "--yes"] if kept.joined else ["host", kept.charter]
+        self._run(words, "", lambda lines: told(_answer(lines)))
+
+    def host(self, kept: JoinedView, told: Told, *, on: bool) -> None:
+        """Have this computer run the backbone of its own charter, or not."""
+        self._run(["host", kept.charter, *([] if on else ["--stop"])], "", lambda lines: told(_answer(lines)))
+
+    def invite(self, which: str, told: Told, *, uses: int | None = None, days: int | None = None) -> None:
+        """Make a link by a charter of this computer, or find out whether the link by which it came lets others in.
+
+        Args:
+            which: Id of the collaboration.
+            told: Hears the link.
+            uses: Number of computers that a new link lets in, 0: any; None: the usual one.
+            days: How long it lasts, 0: without end.
+        """
+        lasts = [word for name, number in (("--uses", uses), ("--days", days)) if number is not None
+                 for word in (name, str(number))]  # fmt: skip
+        self._run(["invite", which, *lasts], "", lambda lines: told(_answer(lines)))
 
     def leave(self, which: str, told: Told) -> None:
         """Forget the link of one that was joined.
@@ -98,13 +115,23 @@ class JoinCommand:
         """
         self._run(["leave", which], "", lambda lines: told(_answer(lines)))
 
-    def begin(self, link: str, habits: Habits, told: Told) -> None:
+    def directory(self, where: str, told: Told) -> None:
+        """Read a list of open collaborations.
+
+        Args:
+            where: File or address; empty: the list that comes along.
+            told: Hears the list.
+        """
+        self._run(["directory", *([where] if where else [])], "", lambda lines: told(_answer(lines)))
+
+    def begin(self, link: str, habits: Habits, told: Told, heard: Heard) -> None:
         """Keep the person's choices, then join.
 
         Args:
             link: Link of the collaboration; empty: this computer trains alone.
             habits: The choices.
             told: Hears the first problem, or the end.
+            heard: As in `join`.
         """
         words = [["startup", "links"], *([["startup", "window"]] if habits.at_login else [])]
         steps = [(each, "") for each in words]
@@ -112,13 +139,13 @@ class JoinCommand:
             steps.append((["settings", "-"], msgspec.json.encode(habits.wish).decode()))
         if link:
             steps.append((["join", "-", "--yes"], text.one_line(link)))
-        self._step(steps, told)
+        self._step(steps, told, heard)
 
     def stop(self) -> None:
         """Nobody waits for the answer any more."""
         self._command.stop()
 
-    def _step(self, steps: Sequence[tuple[list[str], str]], told: Told) -> None:
+    def _step(self, steps: Sequence[tuple[list[str], str]], told: Told, heard: Heard) -> None:
         """Take the steps one after the other.  That of `startup` may fail: the system may have no place for it."""
         (words, line), *others = steps
 
@@ -128,13 +155,15 @@ class JoinCommand:
             if answer.problem is not None or not others:
                 told(answer)
             else:
-                self._step(others, told)
+                self._step(others, told, heard)
 
-        self._run(words, line, lambda lines: go_on(_answer(lines)))
+        self._run(words, line, lambda lines: go_on(_answer(lines)), heard)
 
-    def _run(self, words: Sequence[str], line: str, take: Callable[[list[bytes]], object]) -> None:
+    def _run(
+        self, words: Sequence[str], line: str, take: Callable[[list[bytes]], object], heard: Heard | None = None
+    ) -> None:
         # The link holds an invitation: by stdin.
-        self._command.ask(words, take, said=line)
+        self._command.ask(words, take, said=line, heard=heard)
 
 
 def _answer(lines: list[bytes]) -> Answer:
@@ -143,14 +172,16 @@ def _answer(lines: list[bytes]) -> Answer:
         answer = msgspec.json.decode(lines[-1], type=Answer) if lines else _nothing()
         if answer.event == "collaboration":
             answer = msgspec.structs.replace(answer, look=msgspec.json.decode(lines[-1], type=LinkLook))
+        if answer.event == "directory":
+            answer = msgspec.structs.replace(answer, directory=msgspec.json.decode(lines[-1], type=DirectoryView))
     except msgspec.DecodeError:
         return _nothing()
     return answer
 
 
-def _kept(lines: list[bytes]) -> list[KeptLink]:
+def _kept(lines: list[bytes]) -> list[JoinedView]:
     try:
-        return [msgspec.json.decode(line, type=KeptLink) for line in lines]
+        return [msgspec.json.decode(line, type=JoinedView) for line in lines]
     except msgspec.DecodeError:
         return []
 

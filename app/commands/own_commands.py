@@ -6,7 +6,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
+from app.commands.account import AccountCommand
 from app.commands.doctor import DoctorCommand
+from app.commands.founding import FoundingCommand
 from app.commands.joining import JoinCommand
 from app.commands.line_command import LineCommand
 
@@ -16,12 +18,21 @@ class OwnCommands:
     """All of them.  Each runs at most once at a time."""
 
     joining: JoinCommand
+    listing: JoinCommand
+    """Lists what was joined, while another one joins."""
+    keeping: JoinCommand
+    """Serves, leaves, hosts and invites."""
+    founding: FoundingCommand
+    account: AccountCommand
     trying: LineCommand
     trying_at_home: LineCommand
     doctor: DoctorCommand
     startup: LineCommand
     devices: LineCommand
     quitting: LineCommand
+    saving: LineCommand
+    part: LineCommand
+    """Gets the training part, or removes it."""
 
     def stop(self) -> None:
         """Nobody waits for any answer any more."""
@@ -39,9 +50,15 @@ class OwnCommands:
         """
         return cls(
             JoinCommand(LineCommand(home, program, parent)),
+            JoinCommand(LineCommand(home, program, parent)),
+            JoinCommand(LineCommand(home, program, parent)),
+            FoundingCommand(LineCommand(home, program, parent)),
+            AccountCommand(LineCommand(home, program, parent)),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             DoctorCommand(LineCommand(home, program, parent), parent),
+            LineCommand(home, program, parent),
+            LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),

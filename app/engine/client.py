@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from app.engine import reports
 from app.words import text
 from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, ModelEvaluation
-from core.api.moderation import ModerationOutcome
+from core.api.moderation import ModerationOutcome, PageView
 from core.api.running import read_engine_file, why_none_answers
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
@@ -43,6 +43,7 @@ RESULTS: Mapping[str, Any] = MappingProxyType(
         "configure": SettingsView,
         "test_port": PortTest,
         "moderate": ModerationOutcome,
+        "page": PageView,
         **reports.KINDS,
     }
 )

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from PySide6.QtCore import QObject, Signal
 
 from app.engine.intents import Intents
-from core.api.moderation import ModerationView
+from core.api.moderation import CopiesView, ModerationView, PeopleView
 from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import Wish
 from core.api.snapshot import Notice
@@ -18,6 +18,8 @@ KINDS: Mapping[str, object] = MappingProxyType(
         "machine": MachineView,
         "trust": TrustView,
         "moderation": ModerationView,
+        "people": PeopleView,
+        "copies": CopiesView,
         "activity": list[Notice],
     }
 )
@@ -42,6 +44,14 @@ class Reports(QObject):
     def sign(self, proposal: str) -> None:
         """Agree to a proposal of moderators."""
         self._intents.ask("moderate", {"act": "sign", "who": proposal})
+
+    def go_back(self, copy: str, words: str) -> None:
+        """Propose that everybody goes back to a copy of the model, and say why."""
+        self._intents.ask("moderate", {"act": "go_back", "who": copy, "words": words})
+
+    def answer_drill(self) -> None:
+        """Sign that this moderator can still sign."""
+        self._intents.ask("moderate", {"act": "drill"})
 
     def put(self, method: str, answer: object) -> None:
         """The engine has answered."""
@@ -78,6 +88,18 @@ class Reports(QObject):
         """Who decides, and what waits for signatures; None: not told yet."""
         answer = self._answers.get("moderation")
         return answer if isinstance(answer, ModerationView) else None
+
+    @property
+    def people(self) -> PeopleView | None:
+        """People as moderators see them; None: not told yet."""
+        answer = self._answers.get("people")
+        return answer if isinstance(answer, PeopleView) else None
+
+    @property
+    def copies(self) -> CopiesView | None:
+        """Copies of the model that a backbone keeps; None: not told yet."""
+        answer = self._answers.get("copies")
+        return answer if isinstance(answer, CopiesView) else None
 
     @property
     def activity(self) -> list[Notice]:

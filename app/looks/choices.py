@@ -73,6 +73,15 @@ class Choices:
         self._settings.setValue("language", value.value)
 
     @property
+    def part_offered(self) -> bool:
+        """Whether the person was asked about the training part without looking for it."""
+        return self._settings.value("training_part", "") == "offered"
+
+    @part_offered.setter
+    def part_offered(self, value: bool) -> None:
+        self._settings.setValue("training_part", "offered" if value else "")
+
+    @property
     def notifications(self) -> bool:
         """Whether the desktop tells what needs the person."""
         return self._settings.value("notifications", "yes") != "no"

@@ -5,7 +5,7 @@ from datetime import date
 from PySide6.QtCore import QObject
 
 from app.models.keyed_table import Column, KeyedTable
-from app.words import page_text, text
+from app.words import gift_text, page_text, text
 from core.api.reports import DayGift, ReceiptView
 from core.api.snapshot import Notice
 
@@ -39,7 +39,7 @@ def receipts_table(parent: QObject | None = None) -> KeyedTable[ReceiptView]:
             Column(title=tr("When"), show=lambda row: page_text.moment(row.time) if row.time else text.NOTHING,
                    letters=14),
             Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=10),
-            Column(title=tr("  Outcome"), show=page_text.receipt_short, explain=page_text.receipt),
+            Column(title=tr("  Outcome"), show=gift_text.receipt_short, explain=gift_text.receipt),
         ],
         key=lambda row: (row.epoch, row.time, row.samples),
         mine=lambda _: False,

@@ -1,9 +1,10 @@
-"""The two tables: who is here, and the leaderboard."""
+"""The tables: who is here, the leaderboard, and people as moderators see them."""
 
 from PySide6.QtCore import QObject
 
 from app.models.keyed_table import Column, KeyedTable
 from app.words import text
+from core.api.moderation import PersonView
 from core.api.snapshot import BACKBONE, Activity, LeaderboardRow, PeerView
 
 ACTIVITY_ICONS = frozenset(
@@ -41,6 +42,51 @@ def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRo
         mine=lambda row: row.is_me,
         parent=parent,
     )
+
+
+def people_table(parent: QObject | None = None) -> KeyedTable[PersonView]:
+    """Make the table of people, with what their parts were like where this computer averaged them."""
+    tr = text.tr
+    return KeyedTable[PersonView](
+        [
+            Column(title=tr("Name"), show=_person_name, explain=_person_whole, letters=18),
+            Column(title=tr("Norm"), show=lambda row: _of_parts(row, "ratio"), numeric=True, letters=7),
+            Column(title=tr("Cosine"), show=lambda row: _of_parts(row, "cosine"), numeric=True, letters=8),
+            Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=11),
+            Column(title=tr("Seen in"), show=_person_seen),
+        ],
+        key=lambda row: row.key,
+        mine=lambda _: False,
+        parent=parent,
+    )
+
+
+def _person_name(row: PersonView) -> str:
+    return text.tr("{name} (shut out)", row.name) if row.shut_out else row.name
+
+
+def _of_parts(row: PersonView, field: str) -> str:
+    return text.NOTHING if row.parts is None else text.decimal(f"{getattr(row.parts, field):.2f}")
+
+
+def _person_seen(row: PersonView) -> str:
+    if row.parts is None:
+        return text.NOTHING
+    return text.tr("{share} of the numbers, {rounds} rounds").format(
+        share=text.percent(row.parts.numbers), rounds=text.count(row.parts.rounds)
+    )
+
+
+def _person_whole(row: PersonView) -> str:
+    said = text.tr("{name}, key {key}, {computers} computers, {share} of all samples").format(
+        name=_person_name(row), key=row.key[:8], computers=text.count(row.computers), share=text.percent(row.share)
+    )
+    if row.parts is None:
+        return said
+    parts = text.tr("parts clipped: {clipped}; dropped: {dropped}").format(
+        clipped=text.percent(row.parts.clipped), dropped=text.count(row.parts.dropped)
+    )
+    return f"{said}; {parts}"
 
 
 def _peer_name(row: PeerView) -> str:

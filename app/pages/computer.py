@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.commands.doctor import Checked, DoctorCommand
 from app.engine.reports import Reports
@@ -43,6 +43,8 @@ class ComputerPage(AskingPage):
         )
         self.change = QPushButton(tr("Change what Potluck ma&y take…"))
         self.change.clicked.connect(lambda: actions.rule_asked.emit("threads"))
+        self.part = QPushButton(tr("The &training part…"))
+        self.part.clicked.connect(actions.part_asked)
         self.check = QPushButton(tr("Check this comp&uter"))
         self._said = sentence(tone="muted")
         self._said.setText(tr("Looks at network, clock, disk, devices and more. It takes some seconds."))
@@ -51,7 +53,11 @@ class ComputerPage(AskingPage):
         frame, column = card(margin=2 * GAP)
         column.addWidget(self.facts)
         column.addSpacing(GAP)
-        column.addWidget(self.change, alignment=Qt.AlignmentFlag.AlignLeft)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.change)
+        buttons.addWidget(self.part)
+        buttons.addStretch(1)
+        column.addLayout(buttons)
         self.column.addWidget(frame)
         frame, column = card(margin=2 * GAP, spacing=GAP)
         column.addWidget(label(tr("Is everything here that Potluck needs?"), bold=True))

@@ -13,9 +13,9 @@ from app.pages.page import GAP
 from app.views.table import Panel
 from app.widgets.labels import card, sentence
 from app.widgets.side_by_side import SideBySide
-from app.words import page_text, text
+from app.words import gift_text, text
 from core.api.reports import DAYS_MAX
-from core.api.snapshot import Snapshot
+from core.api.snapshot import LossView, Snapshot
 
 
 class GiftPage(AskingPage):
@@ -27,6 +27,7 @@ class GiftPage(AskingPage):
         tr = text.tr
         super().__init__(store, reports, tr("My gift"), {"history": {"days": DAYS_MAX}, "receipts": {"since": 0}})
         self._all = sentence(factor=1.1)
+        self._progress = sentence()
         self._streak = sentence()
         self._pending = sentence()
         self._credit = sentence(tone="muted")
@@ -37,7 +38,7 @@ class GiftPage(AskingPage):
         self.days = Panel(tr("By day"), tr("Nothing was given yet."), model=self._days, theme=theme)
         self.receipts = Panel(tr("By round"), tr("Each round leaves a receipt."), model=self._receipts, theme=theme)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for line in (self._all, self._streak, self._pending, self._credit, self._device, self._energy):
+        for line in (self._all, self._progress, self._streak, self._pending, self._credit, self._device, self._energy):
             column.addWidget(line)
         self.column.addWidget(frame)
         self.column.addWidget(SideBySide(self.days, self.receipts, spacing=GAP, stretch=(11, 10)), stretch=1)
@@ -45,9 +46,11 @@ class GiftPage(AskingPage):
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show my sums of a snapshot."""
         super().show_snapshot(snapshot)
-        self._all.setText(page_text.all_given(snapshot.me))
-        _say(self._pending, page_text.pending(snapshot.me))
-        _say(self._device, page_text.device(snapshot.me))
+        self._all.setText(gift_text.all_given(snapshot.me))
+        meaning = snapshot.collaboration.loss if snapshot.collaboration is not None else LossView()
+        _say(self._progress, gift_text.since_came(snapshot.me, meaning))
+        _say(self._pending, gift_text.pending(snapshot.me))
+        _say(self._device, gift_text.device(snapshot.me))
 
     def about(self, snapshot: Snapshot) -> Hashable:
         """The answers follow from rounds, which end with an epoch and are told in the log."""
@@ -59,13 +62,13 @@ class GiftPage(AskingPage):
         if history is not None:
             self._days.follow(tuple(reversed(history.days)))
             self.days.count_rows()
-            _say(self._streak, page_text.streak(history.streak))
-            _say(self._energy, page_text.energy(history))
+            _say(self._streak, gift_text.streak(history.streak))
+            _say(self._energy, gift_text.energy(history))
         if receipts is not None:
             self._receipts.follow(receipts.receipts)
             self.receipts.count_rows()
             if self.store.last is not None:
-                _say(self._credit, page_text.credit(receipts, self.store.last.me))
+                _say(self._credit, gift_text.credit(receipts, self.store.last.me))
 
 
 def _say(line: QLabel, words: str) -> None:

@@ -34,6 +34,7 @@ MOODS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
         VerdictCode.STARTING: "awake",
         VerdictCode.RESTING: "asleep",
         VerdictCode.PAUSED: "asleep",
+        VerdictCode.WAITING: "asleep",
         VerdictCode.CHANGING: "awake",
         VerdictCode.NOT_CONNECTED: "sad",
         VerdictCode.NO_ANSWER: "sad",
@@ -98,7 +99,8 @@ class HomePage(AskingPage):
         self._model.setText(page_text.guesses(meaning) or hoped)
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
-            self._gift.setText(page_text.gift(snapshot.today))
+            said = (page_text.gift(snapshot.today), page_text.hosting(snapshot.hosting))
+            self._gift.setText(" ".join(filter(None, said)))
             self._show_days(snapshot.today)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

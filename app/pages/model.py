@@ -7,6 +7,7 @@ from app.engine.store import Store
 from app.looks.theme import Theme
 from app.models.tables import peers_table
 from app.pages.page import GAP, Page
+from app.views.saving import SaveRow
 from app.views.sentences import Sentences
 from app.views.table import Panel
 from app.views.try_box import TryBox
@@ -22,11 +23,12 @@ SENTENCES = 3
 class ModelPage(Page):
     """The page for somebody who wants to see the model learn."""
 
-    def __init__(self, store: Store, command: LineCommand, theme: Theme) -> None:
+    def __init__(self, store: Store, trying: LineCommand, saving: LineCommand, theme: Theme) -> None:
         super().__init__(store, text.tr("Model"))
         tr = text.tr
-        self.trying = TryBox(command, theme)
+        self.trying = TryBox(trying, theme)
         self.trying.answered.connect(lambda: self.show_whole(self.trying))
+        self.saving = SaveRow(saving)
         self._collaboration = Elided(tone="muted")
         self.heldout = Curve(
             theme,
@@ -61,6 +63,7 @@ class ModelPage(Page):
         self.training.show_points(training, level=None, said=said)
         for unit in self._units:
             unit.setText(page_text.axis(meaning))
+        self.saving.collaboration = collaboration.name if collaboration is not None else ""
         self._collaboration.setText(text.collaboration(snapshot))
         self._step.setText(page_text.step(snapshot))
         self._speeds.setText(page_text.speeds(snapshot))
@@ -86,6 +89,7 @@ class ModelPage(Page):
         column.addStretch(1)
         asked, row = card(margin=2 * GAP, spacing=GAP)
         row.addWidget(self.trying)
+        row.addWidget(self.saving)
         self.column.addWidget(self._collaboration)
         self.column.addLayout(curves, stretch=1)
         self.column.addWidget(SideBySide(frame, self.peers, spacing=GAP), stretch=1)

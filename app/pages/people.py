@@ -10,7 +10,7 @@ from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.views.table import Panel
 from app.widgets.labels import card, label, sentence
-from app.words import page_text, text
+from app.words import gift_text, page_text, text
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import Snapshot
 
@@ -58,7 +58,7 @@ class PeoplePage(AskingPage):
     def show_reports(self) -> None:
         """Show the days in a row."""
         history = self.reports.history
-        words = page_text.streak(history.streak) if history is not None else ""
+        words = gift_text.streak(history.streak) if history is not None else ""
         self._streak.setText(words)
         self._streak.setVisible(bool(words))
 

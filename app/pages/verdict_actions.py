@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from app.engine.store import Store
 from app.views.actions import Actions
 from app.words import text
+from core.api import moderation, training_part
 from core.api import verdict as verdicts
 from core.api.sentence import later
 from core.api.verdict import Verdict, VerdictCode
@@ -37,6 +38,11 @@ RULES: Final[Mapping[str, str]] = MappingProxyType(
         "gpu_busy": "gpu_busy_percent",
         "gpu_heat": "celsius_max",
         "gpu_watts": "watts_max",
+        "gpu_program": "gpu_programs",
+        "in_use_memory": "in_use_memory_bytes",
+        "fan": "fan_rpm_max",
+        "meter_high": "meter_max",
+        "meter_low": "meter_min",
         "metered": "use_metered",
         "month": "month_bytes",
     }
@@ -48,12 +54,18 @@ def _change(setting: str, actions: Actions) -> None:
     actions.rule_asked.emit(setting)
 
 
+def _look_at(link: str, actions: Actions) -> None:
+    actions.link_asked.emit(link)
+
+
 _NOW: Final = Offer(later("Contribute now for 1 hour"), lambda actions: actions.snooze.insist.trigger())
 _LOOK_BACK: Final = Offer(later("See what happened"), lambda actions: actions.pages["activity"].trigger())
 _TRY: Final = Offer(later("Try now"), lambda actions: actions.try_asked.emit())
 _CHECK: Final = Offer(later("Check this computer"), lambda actions: actions.check_asked.emit())
 _LEAVE: Final = Offer(later("Leave it"), lambda actions: actions.leave_asked.emit())
+_GET: Final = Offer(later("Get the training part…"), lambda actions: actions.part_asked.emit())
 _AGAIN: Final = Offer(later("Ask again"), lambda actions: actions.try_asked.emit())
+_MOVED: Final = later("Look at the one that goes on…")
 _LIMITS: Final = later("Change the limits…")
 _RULE: Final = later("Change this rule…")
 OFFERS_MAX: Final = 2
@@ -64,12 +76,18 @@ def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
     match verdict.code, verdict.reason:
         case VerdictCode.PROBLEM, verdicts.SHUT_OUT:
             return _LEAVE, _AGAIN
+        case (VerdictCode.PROBLEM, training_part.NEEDS_PART) | (VerdictCode.CONTRIBUTING, training_part.NO_PART):
+            return (_GET,)
         case VerdictCode.PROBLEM, _:
             return (_LOOK_BACK,)
         case VerdictCode.NOT_CONNECTED, "offline" | "pass_ended":
             return _TRY, _CHECK
         case VerdictCode.NOT_CONNECTED, "no_network":
             return (_CHECK,)
+        case VerdictCode.RESTING, moderation.MOVED:
+            return (Offer(_MOVED, partial(_look_at, str(verdict.args.get("link", "")))), _LEAVE)
+        case VerdictCode.RESTING, moderation.CLOSED:
+            return (_LEAVE,)
         case VerdictCode.RESTING, "metered" | "month" as rule:  # nothing overrules these
             return (Offer(_LIMITS, partial(_change, RULES[rule])),)
         case VerdictCode.RESTING, rule if rule in RULES:

@@ -4,7 +4,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
 from app.commands.own_commands import OwnCommands
@@ -21,12 +22,12 @@ from app.shell.main_window import MainWindow
 from app.shell.notifier import Notifier
 from app.shell.opening import Opening, opening
 from app.shell.welcome import Welcome
-from app.views import settings
 from app.views.closing import ClosingQuestion
+from app.views.settings import dialog as settings
 from app.views.tray import Tray
 from app.words import text
 from core.api.commands import ModelEvaluation
-from core.api.moderation import ModerationOutcome
+from core.api.moderation import ModerationOutcome, PageView
 from core.api.snapshot import ProblemView
 from core.api.verdict import NO_ENTRY, VerdictCode
 
@@ -66,6 +67,7 @@ class Application(QObject):
         self.commands = OwnCommands.of(home, own_program(), self)
         self.window = MainWindow(self.store, self.intents, self.commands, theme=self.theme, choices=self.choices)
         self.window.far = far
+        self.window.collaborations.far = bool(far)
         self.tray = Tray(self.store, self.window.actions_, self)
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
@@ -170,6 +172,9 @@ class Application(QObject):
             self.window.reports.put(method, result)
         elif isinstance(result, ModerationOutcome):
             self.window.reports.ask("moderation")
+        elif isinstance(result, PageView):
+            if (address := QUrl(result.address)).scheme() in {"http", "https"}:
+                QDesktopServices.openUrl(address)
         elif isinstance(result, ModelEvaluation):
             self.window.status.tell(text.evaluated(result))
 

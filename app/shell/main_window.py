@@ -15,6 +15,7 @@ from app.looks.choices import Choices
 from app.looks.theme import Theme
 from app.pages.about import AboutPage
 from app.pages.activity import ActivityPage
+from app.pages.collaborations import CollaborationsPage
 from app.pages.computer import ComputerPage
 from app.pages.gift import GiftPage
 from app.pages.home import HomePage
@@ -24,11 +25,13 @@ from app.pages.people import PeoplePage
 from app.shell.menus import Menus
 from app.views.actions import Actions
 from app.views.first_run.wizard import JoinDialog
+from app.views.founding.dialog import FoundDialog
 from app.views.leaving import Leaving
 from app.views.rail import Rail
-from app.views.settings import SettingsDialog
+from app.views.settings.dialog import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import NEWS_MS, StatusLine
+from app.views.training_part import TrainingPartDialog, TrainingPartOffer
 from app.widgets import icons
 from app.widgets.banner import Banner
 from app.widgets.calm_wheel import CalmWheel
@@ -72,17 +75,19 @@ class MainWindow(QMainWindow):
         self.start_page = StartPage()
         self.reports = Reports(intents, self)
         self.home = HomePage(store, self.reports, intents, self.actions_, commands.trying_at_home, theme=theme)
-        self.model = ModelPage(store, commands.trying, theme)
+        self.model = ModelPage(store, commands.trying, commands.saving, theme)
         self.computer = ComputerPage(store, self.reports, self.actions_, commands.doctor)
         self.people = PeoplePage(store, self.reports, theme)
+        self.collaborations = CollaborationsPage(store, commands.listing, commands.keeping, self)
         self.pages: dict[str, Page] = {
             "home": self.home,
             "model": self.model,
             "people": self.people,
             "gift": GiftPage(store, self.reports, theme),
+            "collaborations": self.collaborations,
             "computer": self.computer,
             "activity": ActivityPage(store, self.reports, theme),
-            "about": AboutPage(store, self.reports),
+            "about": AboutPage(store, self.reports, commands.account, theme),
         }
         """By the names of their actions."""
         self.rail = Rail(
@@ -93,7 +98,11 @@ class MainWindow(QMainWindow):
         self.status = StatusLine()
         self._make_settings = partial(SettingsDialog, intents, commands, theme, self)
         self.join = JoinDialog(commands.joining, self)
+        self.founding = FoundDialog(commands.founding, self.join)
         self.leaving = Leaving(commands.joining, self)
+        self.part_offer = TrainingPartOffer(
+            store, choices, partial(TrainingPartDialog, commands.part, self), self, far=lambda: bool(self.far)
+        )
         self._stack = QStackedWidget()
         self._build()
         self._connect()
@@ -108,7 +117,8 @@ class MainWindow(QMainWindow):
 
         def tell(_: str = "") -> None:
             if self.reports.machine is not None:
-                dialog.rules.show_machine(self.reports.machine)
+                for page in (dialog.rules, dialog.owner):
+                    page.show_machine(self.reports.machine)
 
         self.reports.came.connect(tell)
         tell()
@@ -183,7 +193,10 @@ class MainWindow(QMainWindow):
         actions.settings.triggered.connect(lambda: self.settings.ask(""))
         actions.rule_asked.connect(lambda rule: self.settings.ask(rule))  # noqa: PLW0108 - not built before
         actions.join.triggered.connect(self.start_page.join_asked)
+        actions.link_asked.connect(self.join.ask)
         actions.leave_asked.connect(self._leave)
+        elsewhere = text.tr("This is done on the computer itself.")
+        actions.part_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.part_offer.ask())
         for action in actions.pages.values():
             action.toggled.connect(self._show)
         for action in self.menus.language_actions.values():
@@ -201,10 +214,15 @@ class MainWindow(QMainWindow):
         actions.try_asked.connect(lambda: self.status.tell(text.tr("Trying now…"), NEWS_MS))
         actions.check_asked.connect(actions.pages["computer"].trigger)
         actions.check_asked.connect(self.computer.check.click)
-        for leaving in (self.join.links.kept.leaving, self.leaving):
+        self.collaborations.join_asked.connect(self.join.ask)
+        self.collaborations.alone_asked.connect(self.start_page.alone_asked)
+        self.collaborations.keeping.went.connect(self._joined)
+        for leaving in (self.collaborations.keeping.leaving, self.leaving):
             leaving.left.connect(lambda name: self.status.tell(text.left(name)))
         self.leaving.failed.connect(self.show_failure)
         self.join.joined.connect(self._joined)
+        self.join.found_asked.connect(self.founding.ask)
+        self.founding.founded.connect(self.join.take_founded)
         self._store.changed.connect(self._show)
 
     def _show(self) -> None:
@@ -237,7 +255,7 @@ class MainWindow(QMainWindow):
             return
         known = self._store.snapshot.collaboration if self._store.snapshot is not None else None
         if known is None:
-            self.join.ask()
+            self.actions_.pages["collaborations"].trigger()
         else:
             self.leaving.ask(known.id, known.name)
 

@@ -8,11 +8,12 @@ from PySide6.QtCore import QObject, QTimer
 from app.engine.store import Store
 from app.looks.choices import Choices
 from app.words import text
+from core.api.moderation import CLOSED, MOVED
 from core.api.verdict import Verdict, VerdictCode
 
 LASTS_MS: Final = 60_000
 """Time after which a problem that lasts is told: most mend themselves."""
-THE_END: Final = frozenset({"finished", "ended"})
+THE_END: Final = frozenset({"finished", "ended", CLOSED, MOVED})
 """Reasons for a rest after which nothing comes any more."""
 NEVER_TOLD: Final = frozenset({"connecting", "beginning", "stopped", "again"})
 

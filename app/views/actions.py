@@ -30,6 +30,10 @@ class Actions(QObject):
     """The person wants the backbone asked now."""
     check_asked = Signal()
     """The person wants to know whether this computer is the cause."""
+    link_asked = Signal(str)
+    """The person wants to look at the collaboration of this link, and to be asked whether to take part."""
+    part_asked = Signal()
+    """The person wants to get what trains, or to change or remove it."""
     leave_asked = Signal()
     """The person wants to take part in the engine's collaboration no more."""
 
@@ -47,7 +51,7 @@ class Actions(QObject):
         self.quit = QAction(tr("&Quit Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))
-        self.settings.setShortcuts([QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma), QKeySequence("Ctrl+8")])
+        self.settings.setShortcuts([QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma), QKeySequence("Ctrl+9")])
         self.settings.setIconText(tr("Settings"))
         self.join.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_J))
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
@@ -69,6 +73,7 @@ class Actions(QObject):
             "model": tr("&Model"),
             "people": tr("&People"),
             "gift": tr("My &gift"),
+            "collaborations": tr("Colla&borations"),
             "computer": tr("My &computer"),
             "activity": tr("&Activity"),
             "about": tr("About and &trust"),

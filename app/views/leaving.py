@@ -1,9 +1,10 @@
 """The question whether a person means to leave a collaboration."""
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.commands.joining import Answer, JoinCommand
+from app.views.question import Question
 from app.words import text
 
 
@@ -25,24 +26,22 @@ class Leaving(QObject):
         self._command = command
         self._over = over
 
-    def ask(self, which: str, name: str) -> None:
+    def ask(self, which: str, name: str, means: str = "") -> None:
         """Show the question.
 
         Args:
             which: The collaboration's id.
             name: What it is called; empty: not known.
+            means: What leaving does; empty: what it always does.
         """
         tr = text.tr
-        self.box = box = QMessageBox(self._over.window())
-        box.setWindowTitle("Potluck")
-        known = tr("Leave {collaboration}?", text.plain(name))
-        box.setText(known if name else tr("Leave this collaboration?"))
-        box.setInformativeText(tr("Its link is forgotten then, its files stay."))
-        self.yes = box.addButton(tr("Lea&ve it"), QMessageBox.ButtonRole.DestructiveRole)
-        box.setDefaultButton(box.addButton(tr("C&ancel"), QMessageBox.ButtonRole.RejectRole))
-        self.yes.clicked.connect(lambda: self._command.leave(which, lambda answer: self._take(answer, name)))
-        box.finished.connect(box.deleteLater)
-        box.open()
+        self.box = Question(
+            tr("Leave {collaboration}?", text.plain(name)) if name else tr("Leave this collaboration?"),
+            self._over,
+            means=means or tr("Its link is forgotten then, its files stay."),
+            yes=tr("Lea&ve it"),
+            then=lambda: self._command.leave(which, lambda answer: self._take(answer, name)),
+        )
 
     def _take(self, answer: Answer, name: str) -> None:
         if answer.problem is not None:

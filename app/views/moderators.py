@@ -15,6 +15,9 @@ class Moderators(QWidget):
     signing = Signal(str)
     """The person agrees to the proposal with this id."""
 
+    drilled = Signal()
+    """The person answers that they can still sign."""
+
     def __init__(self) -> None:
         super().__init__()
         column = QVBoxLayout(self)
@@ -23,6 +26,11 @@ class Moderators(QWidget):
         self._who, self._also = sentence(), sentence(tone="muted")
         column.addWidget(self._who)
         column.addWidget(self._also)
+        self.answer = QPushButton(tr("Sign: I am here"))
+        """Answers a drill."""
+        self.answer.hide()
+        self.answer.clicked.connect(self.drilled.emit)
+        column.addWidget(self.answer, alignment=Qt.AlignmentFlag.AlignLeft)
         self._proposals = QVBoxLayout()
         column.addLayout(self._proposals)
         self._shown: ModerationView | None = None
@@ -38,6 +46,7 @@ class Moderators(QWidget):
         words = moderation_text.also(view)
         self._also.setText(words)
         self._also.setVisible(bool(words))
+        self.answer.setVisible(view.drill is not None and view.drill.waits_here)
         while (item := self._proposals.takeAt(0)) is not None:
             if (shown := item.widget()) is not None:
                 shown.deleteLater()

@@ -20,6 +20,7 @@ ICONS: Final[Mapping[VerdictCode, str]] = MappingProxyType(
         VerdictCode.RESTING: "tray-paused",
         VerdictCode.PAUSED: "tray-paused",
         VerdictCode.STARTING: "tray-paused",
+        VerdictCode.WAITING: "tray-paused",
         VerdictCode.CHANGING: "tray-paused",
         VerdictCode.NOT_CONNECTED: "tray-problem",
         VerdictCode.NO_ANSWER: "tray-problem",

@@ -64,7 +64,8 @@ class TryBox(QWidget):
             self._say(text.problem(problem))
             return
         begun = self.line.text() if answer.event == "continued" else ""
-        self._say(text.one_line(begun + answer.text))
+        said = text.one_line(begun + answer.text)
+        self._say(text.tr("Epoch {epoch}: {answer}", text.count(answer.epoch), said) if answer.epoch else said)
         self._show_bars([[(text.plain(one.text), one.probability) for one in blank] for blank in answer.blanks])
         self.answered.emit()
 

@@ -1,6 +1,6 @@
 """Text in the sizes and tones that the window uses.  Always plain text: some of it comes from strangers."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout
 
@@ -34,11 +34,24 @@ def label(text: str = "", *, factor: float = 1.0, bold: bool = False, tone: str 
     return made
 
 
+class _Whole(QObject):
+    """Gives sentences the height that their lines need: layouts in a scroll area do not ask for it."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Look after each change of size, and before a text is drawn that does not fit."""
+        if event.type() in {QEvent.Type.Resize, QEvent.Type.Paint} and isinstance(watched, QLabel):
+            needed = max(0, watched.heightForWidth(watched.width()))
+            if watched.height() < needed or (event.type() is QEvent.Type.Resize and watched.minimumHeight() > needed):
+                watched.setMinimumHeight(needed)
+        return super().eventFilter(watched, event)
+
+
 def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
     """A text that may need several lines."""
     made = label(factor=factor, tone=tone)
     made.setWordWrap(True)
     made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+    made.installEventFilter(_Whole(made))
     return made
 
 

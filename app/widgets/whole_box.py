@@ -21,5 +21,6 @@ class WholeBox(QSpinBox):
         self.setSingleStep(step)
         self.setCorrectionMode(QAbstractSpinBox.CorrectionMode.CorrectToNearestValue)
         self.setGroupSeparatorShown(False)
+        self.setMinimumHeight(round(self.fontMetrics().height() * 1.7))
         widest = max(zero, f"{most} {unit}", key=len)
         self.setMinimumWidth(self.fontMetrics().horizontalAdvance(widest) + 48)

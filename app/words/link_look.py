@@ -14,7 +14,7 @@ SCHEME: Final = "potluck:"
 
 def may_retry(code: str) -> bool:
     """Whether the same link may lead somewhere later; all others need another link, or another version."""
-    return code in RETRY
+    return code in RETRY or code.startswith("sign_in.")
 
 
 def facts(look: LinkLook) -> list[tuple[str, str, str]]:
@@ -29,7 +29,7 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         ("summary", tr("What for"), text.one_line(look.summary) or tr("The organiser does not say.")),
         ("computers", tr("Taking part"), present.format(number=amount(computers or 0))),
         ("download", tr("Download"), size.format(size=text.size(look.download_bytes))),
-        ("account", tr("Account"), tr("None is needed: the link lets you in.")),
+        ("account", tr("Account"), _account(text.one_line(look.site))),
     ]
     if look.goes_on_from:
         rows.insert(4, ("predecessor", tr("Goes on from"), text.one_line(look.goes_on_from)))
@@ -49,6 +49,10 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
         only = tr("The folder {folder} of this computer; only a start in a terminal allows it: potluck engine --text")
         rows.append(("folder", tr("Wants to read"), only.format(folder=text.one_line(look.folder))))
     return rows
+
+
+def _account(site: str) -> str:
+    return tr("You sign in at {site}, in your browser.", site) if site else tr("None is needed: the link lets you in.")
 
 
 def here(look: LinkLook) -> list[tuple[str, str, str]]:

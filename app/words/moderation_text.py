@@ -2,8 +2,18 @@
 
 import time
 
-from app.words.text import tr
-from core.api.moderation import DecisionChange, HoldView, ModerationAct, ModerationView, ProposalView
+from app.words.text import decimal, tr
+from core.api.moderation import (
+    CopyView,
+    DecisionChange,
+    DrillView,
+    EndView,
+    HoldView,
+    ModerationAct,
+    ModerationView,
+    PeopleView,
+    ProposalView,
+)
 from core.api.numbers import amount
 
 
@@ -22,11 +32,38 @@ def who_decides(view: ModerationView) -> str:
 def also(view: ModerationView) -> str:
     """What holds now: notices, who is held, and whether newcomers come in."""
     said = [tr("They say: {words}").format(words=words) for words in view.notices]
+    if view.end is not None:
+        said.append(_ended(view.end))
+    if view.drill is not None:
+        said.append(drill(view.drill))
     if view.newcomers == "closed":
         said.append(tr("Nobody new is let in at present."))
     if view.banned:
         said.append(tr("{count} computers are shut out.").format(count=amount(view.banned)))
     return "\n".join([*said, *map(_held, view.holds)])
+
+
+def _ended(end: EndView) -> str:
+    if end.state == "paused":
+        return tr("They have paused the collaboration: {words}").format(words=end.words)
+    if end.successor:
+        return tr("They have ended the collaboration, and name one that goes on: {words}").format(words=end.words)
+    return tr("They have ended the collaboration: {words}").format(words=end.words)
+
+
+def drill(view: DrillView) -> str:
+    """Who has not answered whether all moderators can still sign."""
+    at, names = time.strftime("%x", time.localtime(view.at)), ", ".join(view.missing)
+    if not view.missing:
+        return tr("{name} asked on {day} whether all moderators can still sign: all have.").format(name=view.by, day=at)
+    if view.is_late:
+        return tr(
+            "{name} asked on {day} whether all moderators can still sign. {names} have not for 7 days: if they are "
+            "gone, put others in their place."
+        ).format(name=view.by, day=at, names=names)
+    return tr("{name} asked on {day} whether all moderators can still sign. Not yet signed: {names}.").format(
+        name=view.by, day=at, names=names
+    )
 
 
 def _held(one: HoldView) -> str:
@@ -58,7 +95,43 @@ def _change(one: DecisionChange) -> str:
         ModerationAct.ADD: tr("make {name} a moderator"),
         ModerationAct.REMOVE: tr("take {name} from the moderators"),
         ModerationAct.AGREE: tr("have {count} of them agree"),
+        ModerationAct.BACKBONE: tr("have the backbone {name} let people in, at {words}"),
+        ModerationAct.RETIRE: tr("have the backbone {name} let nobody in any more"),
+        ModerationAct.STOLEN: tr("end all passes that the backbone {name} has given"),
+        ModerationAct.PAUSE: tr("have nobody compute: {words}"),
+        ModerationAct.RESUME: tr("have everybody compute again"),
+        ModerationAct.END: tr("end the collaboration: {words}"),
+        ModerationAct.SUCCESSOR: tr("ask everybody whether they go on at {name}"),
         ModerationAct.GO_BACK: tr("go back to the model of epoch {count}, root {name}"),
         ModerationAct.OTHER: tr("change {words} in a way that has no word here"),
     }
-    return said[one.act].format(name=one.name or one.key[:8], words=one.words, count=amount(one.count))
+    named = one.act in {ModerationAct.BACKBONE, ModerationAct.RETIRE, ModerationAct.STOLEN}
+    name = f"{one.name} ({one.key[:16]})" if named else one.name or one.key[:8]
+    return said[one.act].format(name=name, words=one.words, count=amount(one.count))
+
+
+def parts_note(view: PeopleView) -> str:
+    """What the numbers of people's parts mean, or that there are none."""
+    if all(one.parts is None for one in view.people):
+        return tr("This computer has averaged nobody's parts since it started.")
+    return tr(
+        "Norm and cosine compare somebody's parts with the others', where this computer averaged them. Few samples "
+        "alone make a part long, and its direction unlike the others'. They prove nothing by themselves."
+    )
+
+
+def copy_line(one: CopyView) -> str:
+    """A copy of the model: when it came, and how good it is."""
+    came = time.strftime("%x %H:%M", time.localtime(one.came))
+    said = tr("Copy {number}: epoch {epoch}, {came}").format(number=one.number, epoch=amount(one.epoch), came=came)
+    if one.loss is not None:
+        said += ", " + tr("held-out loss {loss}").format(loss=decimal(f"{one.loss:.3f}"))
+    return f"{said}. {tr('Everybody has gone back to it.')}" if one.chosen else f"{said}."
+
+
+def going_back(one: CopyView) -> str:
+    """What follows when all go back to a copy."""
+    return tr(
+        "All computers go back to epoch {epoch} once enough moderators have agreed. Steps since then are not kept; "
+        "a later copy can be gone back to in the same way."
+    ).format(epoch=amount(one.epoch))

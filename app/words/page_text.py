@@ -7,11 +7,15 @@ from PySide6.QtCore import QLocale
 from app.words.text import count, decimal, duration, one_line, per_hundred, per_second, plain, size, tr
 from core.api.happenings import HAPPENINGS, happening
 from core.api.numbers import amount
-from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView
+from core.api.reports import DayGift, GiftHistory, MachineView
 from core.api.sentence import Sentence, recalled
-from core.api.snapshot import Activity, LeaderboardRow, LossView, Mine, Notice, Snapshot
+from core.api.snapshot import Activity, HostingView, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
+
+DAY_S = 86_400.0
+FORESEEN_S = 300 * DAY_S
+"""Nobody's pace tells more of the future: a day and a month name a date within a year."""
 
 
 def moment(unix_s: float) -> str:
@@ -92,8 +96,23 @@ def gift(today: DayGift) -> str:
     else:
         said = tr("Nothing went into a step of the model yet today.")
     traffic = tr("{sent} sent, {received} received.")
-    power = tr(" About {kwh} kWh.", decimal(amount(kwh, decimals=2))) if (kwh := _kwh(today)) else ""
+    power = tr(" About {kwh} kWh.", decimal(amount(kwh, decimals=2))) if (kwh := kilowatt_hours(today)) else ""
     return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"
+
+
+def hosting(view: HostingView | None) -> str:
+    """What this computer does for the experts of a mixture; empty: the model has none, or none lives here."""
+    if view is None or not view.experts:
+        return ""
+    if view.experts == 1:
+        return tr("Hosting one expert: {requests} requests answered.", count(view.answered))
+    return tr("Hosting {experts} experts: {requests} requests answered.", count(view.experts), count(view.answered))
+
+
+def kilowatt_hours(*days: DayGift) -> float:
+    """What these days took; 0: too little to be told."""
+    kwh = sum(one.joules for one in days) / 3.6e6
+    return kwh if kwh >= 0.005 else 0.0
 
 
 def last_days(history: GiftHistory, today: DayGift, number: int) -> list[tuple[date, float]]:
@@ -133,102 +152,6 @@ def why_not(name: str, why: WhyNot) -> str:
 def passed_over(snapshot: Snapshot) -> str:
     """Why another collaboration is served than the one that comes first; empty: it is that one."""
     return " ".join(why_not(each.name, each.why) for each in snapshot.passed_over)
-
-
-# My gift
-
-
-def all_given(me: Mine) -> str:
-    """What the model counts of this computer, and the time that it gave."""
-    return tr(
-        "In the model: {samples} samples of {epochs} rounds, in {duration} of contributing",
-        count(me.samples),
-        count(me.epochs),
-        duration(me.contributing_s),
-    )
-
-
-def pending(me: Mine) -> str:
-    """What was computed and has not become part of the model."""
-    if not me.samples_pending:
-        return ""
-    return tr("{samples} more are computed and wait for the next round.", count(me.samples_pending))
-
-
-def device(me: Mine) -> str:
-    """What this computer computes on."""
-    return tr("Computed on: {device}", one_line(tr(me.device))) if me.device else ""
-
-
-def streak(days_in_a_row: int) -> str:
-    """Days in a row with a gift; empty where there is none."""
-    if days_in_a_row < 2:
-        return ""
-    return tr("{days} days in a row", count(days_in_a_row))
-
-
-def credit(receipts: ReceiptList, me: Mine) -> str:
-    """What receipts tell beside what the model counts: work that it has not kept, and what was done for the others."""
-    said = []
-    if receipts.samples > me.samples:
-        averaged = tr(
-            "By their receipts, {samples} samples were averaged: the model counts fewer, because a round was not kept "
-            "or has only just ended."
-        )
-        said.append(averaged.format(samples=count(receipts.samples)))
-    if receipts.reduced:
-        averaged = tr("Averaged {numbers} numbers for everybody in {rounds} rounds.")
-        said.append(averaged.format(numbers=count(receipts.reduced), rounds=count(receipts.rounds)))
-    if receipts.relayed_bytes:
-        said.append(tr("Passed on {size} for computers that cannot be called.", size(receipts.relayed_bytes)))
-    return " ".join(said)
-
-
-def energy(history: GiftHistory) -> str:
-    """What the shown days took of electricity, and what that means; empty where nothing is known."""
-    kwh = _kwh(*history.days)
-    if not kwh:
-        return ""
-    said = [tr("About {kwh} kWh", decimal(amount(kwh, decimals=2)))]
-    if history.kwh_cents:
-        said.append(tr("{money} in your money", decimal(amount(kwh * history.kwh_cents / 100, decimals=2))))
-    if history.kwh_grams:
-        kilos = decimal(amount(kwh * history.kwh_grams / 1000, decimals=2))
-        said.append(tr("{kilos} kg of carbon dioxide", kilos))
-    return ", ".join(said)
-
-
-def _kwh(*days: DayGift) -> float:
-    """What these days took; 0: too little to be told."""
-    kwh = sum(one.joules for one in days) / 3.6e6
-    return kwh if kwh >= 0.005 else 0.0
-
-
-def receipt_short(row: ReceiptView) -> str:
-    """What became of this computer's part of a round, in a few words."""
-    words = {
-        "accepted": tr("Averaged"),
-        "alone": tr("Signed by nobody else"),
-        "helped": tr("Helped to average"),
-        "nothing": tr("Did not arrive in time"),
-        "invalid": tr("Signatures do not fit"),
-    }
-    return "  " + words.get(row.verdict, row.verdict[:20])
-
-
-def receipt(row: ReceiptView) -> str:
-    """The same in whole sentences, with who has signed it."""
-    words = {
-        "accepted": tr("The others have signed that it was averaged."),
-        "alone": tr("It was averaged, but nobody else has signed that, which proves nothing to others."),
-        "helped": tr("This computer averaged or passed on what others had computed, and had no samples of its own."),
-        "nothing": tr("It arrived too late or not at all: the round went on without it. The connection may be slow."),
-        "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),
-    }
-    signed = tr(
-        "Epoch {epoch}, signed by {signed} of {members}.", count(row.epoch), count(row.signed), count(row.members)
-    )
-    return f"{words.get(row.verdict, '')} {signed}".strip()
 
 
 # My computer
@@ -304,8 +227,19 @@ def speeds(snapshot: Snapshot) -> str:
 
 
 def step(snapshot: Snapshot) -> str:
-    """How far the model is."""
-    return tr("Epoch {epoch}", count(snapshot.epoch))
+    """How far the model is, and when it is done, as fast as it goes now."""
+    known = snapshot.collaboration
+    if known is None or known.last_epoch is None:
+        return tr("Epoch {epoch}", count(snapshot.epoch))
+    said = tr("Epoch {epoch} of {last}").format(epoch=count(snapshot.epoch), last=count(known.last_epoch))
+    left = known.last_epoch - snapshot.epoch
+    left_s = left * known.target_samples / snapshot.samples_per_s if snapshot.samples_per_s > 0 else 0.0
+    if left <= 0 or not 0 < left_s < FORESEEN_S:
+        return said
+    ends = datetime.fromtimestamp(snapshot.time + left_s).astimezone()
+    if left_s < DAY_S:
+        return tr("{step}; at this pace it is done at {moment}", said, moment(ends.timestamp()))
+    return tr("{step}; at this pace it is done on {day}", said, day(ends.date()))
 
 
 # People

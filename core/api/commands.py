@@ -15,8 +15,8 @@ from core.api.snapshot import LossView, ProblemView
 
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "try_now", "show", "notices", "evaluate", "settings", "configure",
-    "test_port", "history", "receipts", "machine", "trust", "activity", "moderation", "moderate",
-    "account",
+    "test_port", "history", "receipts", "machine", "trust", "activity", "experts", "moderation", "moderate",
+    "people", "copies", "audit", "page", "account",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
@@ -29,10 +29,13 @@ SettingsView.  configure(Wish): change what is named, all of it or nothing; the 
 (core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest.
 history(days): GiftHistory of the last days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
 that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
-too.  moderation: the ModerationView.  moderate(ModerationWish): a decision of the moderator whose computer this is; the
-answer is a ModerationOutcome.  account(AccountWish): the person's own computers, also after one was ended, or with a
-link for one more; the answer is an AccountView (core.api.account).  A hostile caller of either, who has this computer's
-user, could use its key without the engine."""
+too.  experts(gather_s): the ExpertsView, after some seconds; for so long copies of all experts are gathered here, ten
+minutes at most.  moderation: the ModerationView.  people: the PeopleView.  copies and audit: CopiesView and AuditView,
+which a backbone tells moderators.  page: the PageView, where a moderator's browser signs in.
+moderate(ModerationWish): a decision of the moderator whose computer this is; the answer is a ModerationOutcome.
+account(AccountWish): the person's own computers, also after one was ended, or with a link for one more; the answer is
+an AccountView (core.api.account).  A hostile caller of either, who has this computer's user, could use its key
+without the engine."""
 
 ERROR_PARSE = -32700
 ERROR_REQUEST = -32600

@@ -21,6 +21,10 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
         "authority.back": (
             "The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}"
         ),
+        "authority.silent": (
+            "For 7 days nobody who lets people into {name} has answered, and the moderators have said nothing new. "
+            'Anybody who took part can go on from its model: potluck found --go-on "{name}"'
+        ),
         "embedded.again": (
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
             "anew; the earlier one was kept in {folder}."

@@ -64,6 +64,8 @@ class LinkLook(msgspec.Struct, frozen=True, kw_only=True):
     """Where its text comes from; who joins has this computer ask their hosts."""
     computers: int | None = None
     """Computers that take part now; None: the backbone does not say."""
+    site: str = ""
+    """Address of the page at which people sign in to come in; empty: the invitation lets them in."""
     refusal: KeptRefusal | None = None
     """Why this computer could not take part the last time; None: it could, or has not asked yet."""
     estimate: JoinEstimate = JoinEstimate()

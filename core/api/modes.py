@@ -3,6 +3,7 @@
 Each can stand elsewhere for a time, after which it is where it was.
 """
 
+import re
 from enum import StrEnum
 from typing import Annotated, Final, Literal
 
@@ -13,6 +14,11 @@ UseSubject = Literal["computing", "gpu", "network"]
 SUBJECTS: Final[tuple[UseSubject, ...]] = ("computing", "gpu", "network")
 FOR_S_MAX: Final = 31 * 86_400.0
 """Longest time for which a switch can stand elsewhere, seconds; for longer there is the switch itself."""
+CARD: Final = re.compile("(cuda|xpu):[0-9]{1,2}")
+"""A graphics card by the name that torch gives it, which has a switch of its own, too."""
+CARDS_MAX: Final = 64
+SWITCHED: Final = f"^({'|'.join(SUBJECTS)}|{CARD.pattern})$"
+"""What can be switched: a subject, or a single card."""
 SLACK_S: Final = 60.0
 """Upper bound on what a clock may be set back without ending a pause, seconds."""
 
@@ -87,3 +93,15 @@ class Switches(msgspec.Struct, frozen=True, kw_only=True):
     computing: UseSwitch = UseSwitch()
     gpu: UseSwitch = UseSwitch()
     network: UseSwitch = UseSwitch()
+    cards: dict[str, UseSwitch] = {}
+    """Switches of single cards; one that stands at the rules leaves it to `gpu`."""
+
+    def named(self, what: str) -> UseSwitch:
+        """The switch of a subject, or of a card (`SWITCHED`)."""
+        found: UseSwitch = self.cards.get(what, UseSwitch()) if CARD.fullmatch(what) else getattr(self, what)
+        return found
+
+    def of_card(self, name: str, now: float) -> UseSwitch:
+        """Switch of a graphics card: its own, unless that leaves it to the one for all cards."""
+        own = self.cards.get(name)
+        return self.gpu if own is None or own.at(now) is UseMode.RULES else own

@@ -101,8 +101,43 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     """What is computed on; empty: nothing is known yet."""
     programs: tuple[str, ...] = ()
     """Names of programs that run now, without Potluck's, as the rule about programs wants them."""
+    meter: float | None = None
+    """The number that the person's meter says; None: none says one."""
     untold: tuple[str, ...] = ()
     """Rules that stop nothing here, since the system does not tell what they need (fields of `UseRules`)."""
+
+
+class ExpertPlaceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A place of a layer of experts."""
+
+    layer: int
+    """From 1 on."""
+    place: tuple[int, ...]
+    hosts: tuple[str, ...]
+    """Names of those whose computers say that the expert lives there; empty: it lives nowhere now."""
+    copies: int
+    """Number of computers that have a state of it in a file, with this one."""
+    saved: int = 0
+    """When the newest of these was written, Unix seconds, by the word of its owner; 0: there is none."""
+    rows: int = 0
+    """Number of rows that it has answered on this computer since the engine was started."""
+    here: bool = False
+    """Whether a state of it lies in a file of this computer."""
+
+
+class ExpertsView(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `experts`: who hosts which expert of the model, as far as this computer knows."""
+
+    layers: int = 0
+    """0: the model has no experts."""
+    places: int = 0
+    """Number of experts that a layer is to have."""
+    time: float = 0.0
+    """When it was asked, Unix seconds."""
+    answered: int = 0
+    """Number of requests that this computer has answered since the engine was started."""
+    known: tuple[ExpertPlaceView, ...] = ()
+    """Places with a host or a copy."""
 
 
 class TrustView(msgspec.Struct, frozen=True, kw_only=True):

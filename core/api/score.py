@@ -1,8 +1,9 @@
 """How well a model does on what nobody learns from: between a task, a worker's frames and what people see."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 WRONG: Final = "{said}, not: {meant}"
 """A wrong word in a blank, with the right one."""
@@ -15,6 +16,13 @@ class Score(msgspec.Struct, frozen=True):
     """In the task's unit."""
     right: float | None = None
     """The share of its guesses that are right; None: the task has none."""
+
+
+class FirstScore(msgspec.Struct, frozen=True):
+    """What the model could do when somebody came."""
+
+    epoch: Annotated[int, Meta(ge=0)]
+    score: Score
 
 
 class Filled(msgspec.Struct, frozen=True):

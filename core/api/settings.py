@@ -27,17 +27,18 @@ AUTO = "auto"
 ALL = "all"
 """Every device that there is, the processor too."""
 CPU = "cpu"
+EXPERTS_MAX = 65_536
 KEEP_MINUTES_MAX = 7 * 24 * 60
 _ONE_DEVICE = "(cpu|mps(:0)?|(cuda|xpu)(:[0-9]{1,2})?)"
 NAME_LETTERS = 40
-"""Upper bound on a person's name, characters (core.backbone.names.NAME_CHARS_MAX)."""
+"""Upper bound on a person's name, characters (core.base.names.NAME_CHARS_MAX)."""
 DEVICE_PATTERN = f"^(auto|all|{_ONE_DEVICE}(,{_ONE_DEVICE}){{0,15}})$"
 """What a worker may compute on, with commas between several; ROCm's devices are called cuda, too."""
 
 FIELDS = (
     *UseRules.__struct_fields__, *SUBJECTS, "upload_bytes_s", "download_bytes_s", "relay", "port", "device", "threads",
-    "memory_bytes", "disk_gigabytes", "compile", "keep_minutes", "keep_awake", "name", "energy_watts", "energy_cents",
-    "energy_grams"
+    "memory_bytes", "disk_gigabytes", "experts", "compile", "keep_minutes", "keep_awake", "name", "energy_watts",
+    "energy_cents", "energy_grams"
 )  # fmt: skip
 """Fields of `SettingsView` that `configure` changes."""
 PROBLEM_PREFIX = "setting."
@@ -66,6 +67,8 @@ class SettingsView(UseRules, frozen=True, kw_only=True):
     """Upper bound on the memory that training takes, bytes; None: half of what is free."""
     disk_gigabytes: int = 4
     """Upper bound on the disk that the data of a collaboration take, gigabytes."""
+    experts: int | None = None
+    """Upper bound on the experts of a mixture that live here; None: as many as memory allows."""
     compile: bool = False
     """Whether a model's layers are compiled before they train."""
     keep_minutes: int = 10

@@ -14,8 +14,12 @@ LENGTH_BYTES: Final = 4
 """Bytes that say how long the view is that follows them, the first one weighs most."""
 NAME_LETTERS: Final = 80
 WORDS_LETTERS: Final = 1000
+LINK_LETTERS: Final = 600
 PEOPLE_MAX: Final = 10_000
 COPIES_MAX: Final = 64
+ACCOUNT_BYTES: Final = 16
+COMPUTERS_MAX: Final = 10
+ORIGIN_LETTERS: Final = 16
 CURVE_MAX: Final = 600
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -38,6 +42,10 @@ class SitePerson(msgspec.Struct, frozen=True, array_like=True):
     epochs: Count
     reduced: Count
     """Numbers of means that this computer made for all."""
+    account: Annotated[bytes, Meta(max_length=ACCOUNT_BYTES)] = b""
+    """Whose row it is (`core.base.ids.AccountId`)."""
+    computers: Annotated[tuple[Count, ...], Meta(max_length=COMPUTERS_MAX)] = ()
+    """Samples of each computer that was let in, the first one first."""
 
 
 class SiteDay(msgspec.Struct, frozen=True):
@@ -51,6 +59,8 @@ class SiteDay(msgspec.Struct, frozen=True):
     """Most computers that were here at once."""
     computer_hours: Amount = 0.0
     """Hours that computers were here, all together, while the page was on."""
+    traffic_bytes: Count = 0
+    """What the backbone sent and received, as it measured itself while the page was on."""
 
 
 class SiteCopy(msgspec.Struct, frozen=True):
@@ -75,6 +85,18 @@ class SiteNotice(msgspec.Struct, frozen=True):
     words: LongText
 
 
+class SiteEnd(msgspec.Struct, frozen=True):
+    """The moderators have paused the collaboration, or ended it."""
+
+    at: Moment
+    """When they decided last."""
+    paused: bool
+    """They mean to go on."""
+    words: LongText
+    successor: Annotated[str, Meta(max_length=LINK_LETTERS)]
+    """Link of a collaboration that goes on; empty: none is named."""
+
+
 class SiteText(msgspec.Struct, frozen=True):
     """A source of the text that is learned."""
 
@@ -84,7 +106,7 @@ class SiteText(msgspec.Struct, frozen=True):
     credit: LongText
 
 
-class SiteView(msgspec.Struct, frozen=True, kw_only=True):
+class SiteView(msgspec.Struct, frozen=True, kw_only=True, tag="view"):
     """A collaboration at one moment, as strangers may see it."""
 
     at: Moment
@@ -111,6 +133,8 @@ class SiteView(msgspec.Struct, frozen=True, kw_only=True):
     target_samples: Count
     samples: Count
     """Counted so far, of all people."""
+    origin: Annotated[str, Meta(max_length=ORIGIN_LETTERS)] = ""
+    """Going back to an earlier copy gives all later copies another one; in hex."""
     curve: Annotated[tuple[CurvePoint, ...], Meta(max_length=CURVE_MAX)] = ()
     people: Annotated[tuple[SitePerson, ...], Meta(max_length=PEOPLE_MAX)] = ()
     """Who gave most first."""
@@ -120,4 +144,6 @@ class SiteView(msgspec.Struct, frozen=True, kw_only=True):
     """The last one first."""
     notices: Annotated[tuple[SiteNotice, ...], Meta(max_length=8)] = ()
     """The last one first."""
+    end: SiteEnd | None = None
+    """None: everybody trains."""
     texts: Annotated[tuple[SiteText, ...], Meta(max_length=16)] = ()

@@ -7,12 +7,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from core.api import training_part
 from core.api import verdict as verdicts
 from core.api.data_state import DataView, SourceView
 from core.api.hints import Hint
 from core.api.modes import Switches, UseSubject
 from core.api.reports import DayGift
-from core.api.score import Filled, Score
+from core.api.score import Filled, FirstScore, Score
 from core.api.sentence import Said
 from core.api.turns import PassedOver
 from core.api.verdict import DATA, Verdict, VerdictCode
@@ -84,6 +85,8 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     organiser: str
     target_samples: int
+    last_epoch: int | None = None
+    """Epoch at which it ends; None: it goes on for ever."""
     loss: LossView = LossView()
     sources: tuple[SourceView, ...] = ()
     """Where its text comes from."""
@@ -109,6 +112,8 @@ class Mine(msgspec.Struct, frozen=True, kw_only=True):
     """What this computer computes on, as people call it; empty: not known yet."""
     contributing_s: float = 0.0
     """Seconds of contributing, in all runs of the program."""
+    first: FirstScore | None = None
+    """The first score that was measured on this computer; None: none was yet."""
     line_up_bytes_per_s: float = 0.0
     """Observed upload bandwidth of this computer, recently; 0: not known yet."""
     line_down_bytes_per_s: float = 0.0
@@ -179,6 +184,30 @@ COUNTERS_S = 10.0
 """Time after which numbers that always run are told, where nothing else has changed."""
 
 
+class ExpertsLack(msgspec.Struct, frozen=True):
+    """A layer has no expert that answers, so nobody's samples come through it."""
+
+    live: int
+    """Number of experts of all layers that somebody hosts, as far as this computer knows."""
+    places: int
+    """Number of those that the model has."""
+    layer: int
+    """Number of the layer, from 1 on."""
+
+
+class HostingView(msgspec.Struct, frozen=True):
+    """What this computer does for the experts of a mixture."""
+
+    experts: int
+    """Number of experts that live here and can be asked."""
+    answered: int = 0
+    """Number of requests that they have answered since the engine was started."""
+    wait_s: float = 0.0
+    """Seconds from a request to its answer, which 95 of 100 did not exceed; 0: none was answered."""
+    lack: ExpertsLack | None = None
+    """What training here waits for; None: it goes on."""
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """All of it.  A client that connects, or connects again, needs nothing else."""
 
@@ -217,6 +246,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What the person could change for everybody's good; None: nothing is known."""
     today: DayGift = DayGift(day="")
     """What this computer gave today, up to this moment; its `day` is empty where an engine does not tell."""
+    hosting: HostingView | None = None
+    """The experts that live here; None: the model has none."""
 
     @property
     def sentence(self) -> str:
@@ -253,7 +284,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         if data is not None and other.data is not None:
             said = {"code": data.code, "args": data.args, "waiting": data.waiting}
             data = msgspec.structs.replace(other.data, **said)
-        return msgspec.structs.replace(self, time=other.time, me=mine, today=today, data=data) == other
+        hosting = self.hosting
+        if hosting is not None and other.hosting is not None:
+            hosting = msgspec.structs.replace(other.hosting, experts=hosting.experts, lack=hosting.lack)
+        same = {"time": other.time, "me": mine, "today": today, "data": data, "hosting": hosting}
+        return msgspec.structs.replace(self, **same) == other
 
     @property
     def volunteers(self) -> int:
@@ -275,11 +310,13 @@ def activity_of(verdict: Verdict) -> Activity:
             return Activity.PAUSED
         case VerdictCode.PROBLEM, _:
             return Activity.PROBLEM
+        case VerdictCode.WAITING, _:
+            return Activity.WAITING
         case VerdictCode.NOT_CONNECTED, reason if reason.startswith(DATA):
             return Activity.WAITING
         case VerdictCode.NOT_CONNECTED, "offline" | "no_network" | "pass_ended":
             return Activity.TRAINING
-        case VerdictCode.CONTRIBUTING, "assisting":
+        case VerdictCode.CONTRIBUTING, "assisting" | training_part.NO_PART:
             return Activity.HELPING
         case VerdictCode.CONTRIBUTING | VerdictCode.STARTING, reason if reason in set(Activity):
             return Activity(reason)

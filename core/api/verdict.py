@@ -12,7 +12,9 @@ from typing import Final
 import msgspec
 
 from core.api.data_state import DataCode, why_stalled
+from core.api.moderation import ENDINGS
 from core.api.numbers import amount
+from core.api.rules import RESTS
 from core.api.sentence import Said, Sentence, in_series, parted, recalled
 
 
@@ -25,6 +27,8 @@ class VerdictCode(StrEnum):
     PAUSED = "paused"
     STARTING = "starting"
     """Nothing is computed yet, and nothing is wrong."""
+    WAITING = "waiting"
+    """Training goes on by itself as soon as others give what it lacks."""
     CHANGING = "changing"
     """The person has put the switch, and the engine has not confirmed it yet."""
     NOT_CONNECTED = "not_connected"
@@ -55,49 +59,11 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.CONTRIBUTING, "helping"): (
             "Helping: this computer averages what the others have trained, and trains nothing itself."
         ),
+        (VerdictCode.CONTRIBUTING, "no_part"): "Helps to average. To train, it needs the training part of Potluck.",
         (VerdictCode.CONTRIBUTING, "assisting"): "Helps to average: this line is too slow for its own gradients.",
-        (VerdictCode.RESTING, "battery"): (
-            "This computer runs on its battery. Potluck continues when it is plugged in."
-        ),
-        (VerdictCode.RESTING, "battery_low"): (
-            "The battery holds less than {percent} %. Potluck continues when it is plugged in."
-        ),
-        (VerdictCode.RESTING, "in_use"): (
-            "This computer is in use. Potluck continues when nobody has touched it for {minutes} min."
-        ),
-        (VerdictCode.RESTING, "schedule"): (
-            "This is outside the hours that you chose. Potluck continues {moment} at the earliest."
-        ),
-        (VerdictCode.RESTING, "program"): "Potluck rests while {program} runs, as you chose.",
-        (VerdictCode.RESTING, "full_screen"): "Potluck rests while a program fills the screen.",
-        (VerdictCode.RESTING, "busy"): (
-            "Other programs take more than {percent} % of the processor. Potluck continues when they need less."
-        ),
-        (VerdictCode.RESTING, "heat"): (
-            "The processor was hotter than {celsius} °C. Potluck continues when it has cooled down."
-        ),
-        (VerdictCode.RESTING, "watts"): "The processor took more than {watts} W. Potluck continues in a minute or two.",
-        (VerdictCode.RESTING, "gpu_in_use"): (
-            "The graphics card rests while this computer is in use. "
-            "Potluck continues when nobody has touched it for {minutes} min."
-        ),
-        (VerdictCode.RESTING, "gpu_busy"): (
-            "Other programs take more than {percent} % of the graphics card. Potluck continues when they need less."
-        ),
-        (VerdictCode.RESTING, "gpu_heat"): (
-            "The graphics card was hotter than {celsius} °C. Potluck continues when it has cooled down."
-        ),
-        (VerdictCode.RESTING, "gpu_watts"): (
-            "The graphics card took more than {watts} W. Potluck continues in a minute or two."
-        ),
-        (VerdictCode.RESTING, "metered"): (
-            "This connection costs money by the megabyte. Potluck continues with another one."
-        ),
-        (VerdictCode.RESTING, "month"): (
-            "The month's limit for the network is used up. Potluck continues with the next month."
-        ),
         (VerdictCode.RESTING, "left"): "You have left {collaboration}. What you gave stays in its model.",
         (VerdictCode.RESTING, "finished"): "Finished: epoch {epoch} was the last that was asked for.",
+        **{(VerdictCode.RESTING, reason): said for reason, said in {**RESTS, **ENDINGS}.items()},
         (VerdictCode.RESTING, "ended"): (
             "Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
         ),
@@ -119,6 +85,9 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.STARTING, "data"): "Waiting for the first text to learn from.",
         (VerdictCode.STARTING, "joining"): "Looking for the others and for the newest state of the model.",
         (VerdictCode.STARTING, "catching_up"): "Catching up with the others, who are ahead{pieces}.",
+        (VerdictCode.WAITING, "experts"): (
+            "Training waits for an expert of layer {layer}; {live} of all {places} are live. It goes on by itself."
+        ),
         (VerdictCode.CHANGING, "pausing"): "Potluck was asked to compute nothing, and has not confirmed it yet.",
         (VerdictCode.CHANGING, "resuming"): "Potluck was asked to contribute, and has not confirmed it yet.",
         (VerdictCode.NO_ANSWER, ""): "It runs, but says nothing: whether it computes is not known.",
@@ -169,6 +138,7 @@ HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
         VerdictCode.RESTING: "Resting",
         VerdictCode.PAUSED: "Paused",
         VerdictCode.STARTING: "Starting",
+        VerdictCode.WAITING: "Waiting for experts",
         VerdictCode.CHANGING: "Resuming…",
         VerdictCode.NOT_CONNECTED: "Not connected",
         VerdictCode.NO_ANSWER: "Potluck does not answer",
@@ -177,7 +147,6 @@ HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
 )
 
 HEADLINES_BY_REASON: Final = MappingProxyType({"pausing": "Pausing…", NO_ENTRY: "Potluck refuses this program"})
-"""Headlines of single reasons."""
 
 
 def decide(
@@ -218,6 +187,11 @@ def paused(reason: str = "", *, until: float | None = None, **args: str | int) -
 def starting(reason: str, **args: str | int | Sentence) -> Verdict:
     """Nothing is computed yet."""
     return _with_sentences(VerdictCode.STARTING, reason, args)
+
+
+def waiting(*, live: int, places: int, layer: int) -> Verdict:
+    """Nobody hosts an expert of a layer, while some of all the model's places are live."""
+    return Verdict(code=VerdictCode.WAITING, reason="experts", args={"live": live, "places": places, "layer": layer})
 
 
 def changing(*, contributing: bool) -> Verdict:

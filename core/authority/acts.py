@@ -1,26 +1,39 @@
 """A moderator's wishes as signed documents."""
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
 
 from core.api.moderation import ModerationAct, ModerationWish
-from core.authority.changes import banned, check_moderator, new_decisions, new_holds, new_roles, pardoned
-from core.authority.decisions import NOTICES_MAX, WORDS_MAX, Announcement, Decisions, Newcomers
+from core.authority.changes import banned, check_moderator, new_decisions, new_drill, new_holds, new_roles, pardoned
+from core.authority.decisions import NOTICES_MAX, WORDS_MAX, Announcement, End, EndState, GoBack, Newcomers
 from core.authority.documents import Document
 from core.authority.holds import HeldPerson
+from core.authority.issuers import ISSUER_NAME_BYTES_MAX, PLACES_MAX, RETIRING_S, Issuer, IssuerPlace
 from core.authority.proposals import Proposal
 from core.authority.records import AuthorityRecords
-from core.authority.roles import NAME_BYTES_MAX, Moderator, Roles, usual_threshold
+from core.authority.roles import FOUNDER_NAME, NAME_BYTES_MAX, Moderator, Roles, usual_threshold
 from core.authority.view import proposal_id
 from core.base.ids import PeerId
 from core.base.problems import BadInput, quoted
 from core.base.signing import Signer
 
 DAY_S = 24 * 3600
+_LINK: Final = re.compile(r"potluck://[^\s/?#]+/([0-9a-f]{64})(?:\?[^\s#]*)?(?:#[A-Za-z0-9_-]*)?")
 Find = Callable[[str], Sequence[PeerId]]
 """The keys of a person, the first of their account first; raises BadInput where nobody is called so."""
 
 
-def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: ModerationWish, find: Find) -> Document:
+def signed_wish(
+    records: AuthorityRecords,
+    signer: Signer,
+    now: float,
+    wish: ModerationWish,
+    find: Find,
+    back: GoBack | None = None,
+) -> Document:
     """What a moderator wants as a document with their signature.
 
     Args:
@@ -29,6 +42,7 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
         now: Unix seconds.
         wish: What they want.
         find: Finds the keys of a person.
+        back: The way back to the copy that is meant, if one is.
 
     Raises:
         BadInput: nobody is meant, or it cannot be done.
@@ -48,15 +62,19 @@ def signed_wish(records: AuthorityRecords, signer: Signer, now: float, wish: Mod
             return new_holds(records, signer, now, hold=held, release=keys)
         case ModerationAct.ADD | ModerationAct.REMOVE | ModerationAct.AGREE:
             return _new_roles(records, signer, now, wish, find)
+        case ModerationAct.BACKBONE | ModerationAct.RETIRE | ModerationAct.STOLEN:
+            return new_roles(records, signer, now, issuers=_issuers(records, now, wish))
+        case ModerationAct.DRILL:
+            return new_drill(records, signer, now)
         case ModerationAct.GO_BACK:
-            hint = "Where the copies lie, say: potluck copies --charter DIR --back-to N"
-            raise BadInput("This computer does not know the copies.", hint=hint)
+            return new_decisions(records, signer, now, words=wish.words, back=back)
         case _:
-            return new_decisions(records, signer, now, **_fields(records.decisions, now, wish, find))
+            return new_decisions(records, signer, now, **_fields(records, now, wish, find))
 
 
-def _fields(known: Decisions, now: float, wish: ModerationWish, find: Find) -> dict[str, object]:
+def _fields(records: AuthorityRecords, now: float, wish: ModerationWish, find: Find) -> dict[str, object]:
     """The fields of decisions that a wish changes."""
+    known = records.decisions
     because: dict[str, object] = {"words": wish.words}
     match wish.act:
         case ModerationAct.BAN:
@@ -69,8 +87,28 @@ def _fields(known: Decisions, now: float, wish: ModerationWish, find: Find) -> d
             told = [one for one in known.notices if now < one.until]
             told.append(Announcement(int(now), int(now + wish.days * DAY_S), wish.words))
             return {"notices": tuple(told[-NOTICES_MAX:])}
+        case ModerationAct.PAUSE | ModerationAct.END | ModerationAct.SUCCESSOR:
+            return {"end": _end(records, wish)}
+        case ModerationAct.RESUME:
+            if known.end is None:
+                raise BadInput("It is neither paused nor ended.", hint="See what holds with: potluck moderate")
+            return because | {"end": None}
         case _:
             return because | {"newcomers": Newcomers.CLOSED if wish.act is ModerationAct.CLOSE else Newcomers.INVITED}
+
+
+def _end(records: AuthorityRecords, wish: ModerationWish) -> End:
+    """A pause, or the end with or without a successor."""
+    if wish.act is ModerationAct.PAUSE:
+        return End(state=EndState.PAUSED, words=wish.words)
+    if wish.act is ModerationAct.END:
+        return End(state=EndState.CLOSED, words=wish.words)
+    link, known = _LINK.fullmatch(wish.who), records.decisions.end
+    if link is None or link[1] == records.seal.manifest_id.hex():
+        hint = "Give the whole link of the other one: potluck://..."
+        raise BadInput("{words} is not a link of another collaboration.", quoted(wish.who, 80), hint=hint)
+    said = wish.words or ("" if known is None else known.words)
+    return End(state=EndState.CLOSED, words=said, successor=wish.who)
 
 
 def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: ModerationWish, find: Find) -> Document:
@@ -99,11 +137,49 @@ def _new_roles(records: AuthorityRecords, signer: Signer, now: float, wish: Mode
     )
 
 
+def _issuers(records: AuthorityRecords, now: float, wish: ModerationWish) -> list[Issuer]:
+    """All issuers, with what a wish changes; those that have ended make room."""
+    founder = records.seal.founder
+    known = {one.key: one for one in records.roles.issuers}
+    key = key_of(wish.who) or next((PeerId(one.key) for one in known.values() if one.name == wish.who), None)
+    if wish.act is ModerationAct.BACKBONE:
+        if key is None:
+            raise BadInput("{words} is not a key.", quoted(wish.who), hint="A stand-in tells its key when it starts.")
+        places = tuple(map(IssuerPlace.read, wish.places[:PLACES_MAX]))
+        if key in records.chain.stolen:
+            raise BadInput("The key of this backbone was in wrong hands.", hint="Have it make another key.")
+        changed = Issuer(key, wish.words.strip()[:ISSUER_NAME_BYTES_MAX] or wish.who[:16], places)
+    else:
+        if key is None or key not in {founder, *known}:
+            raise BadInput("No backbone is called {words}.", quoted(wish.who), hint="List them with: potluck moderate")
+        before = known.get(key, Issuer(key, FOUNDER_NAME))
+        if wish.act is ModerationAct.RETIRE:
+            until = int(now) + RETIRING_S
+        else:
+            until = min(int(now) - 1, int(wish.since or records.chain.listed(key) or now))
+        changed = msgspec.structs.replace(before, until=until if before.until is None else min(before.until, until))
+    lasting = [one for one in known.values() if one.key == founder or one.until is None or one.until > now - DAY_S]
+    return [*(one for one in lasting if one.key != key), changed]
+
+
 def _proposal(records: AuthorityRecords, said: str) -> Proposal:
     found = [one for one in records.proposals if said and proposal_id(one.document).startswith(said.lower())]
     if len(found) != 1:
         raise BadInput("No proposal is called {words}.", quoted(said), hint="List them with: potluck moderate")
     return found[0]
+
+
+def copy_number(said: str) -> int:
+    """The number of a copy that somebody has written.
+
+    Raises:
+        BadInput: it is not one.
+    """
+    if not (said.isascii() and said.isdecimal() and 0 < int(said) < 2**31):
+        raise BadInput(
+            "{words} is not the number of a copy.", quoted(said), hint="List them with: potluck moderate copies"
+        )
+    return int(said)
 
 
 def key_of(said: str) -> PeerId | None:

@@ -10,7 +10,8 @@ from core.authority import holds as lists
 from core.authority import roles as chain
 from core.authority.decisions import PARDONED_MAX, REVOKED_MAX, WORDS_MAX, Decisions
 from core.authority.documents import MODERATORS_MAX, Document, DocumentKind
-from core.authority.holds import GAP_S, HELD_MAX, HOLD_S, HeldPerson, Holds
+from core.authority.holds import CLOCKS_S, GAP_S, HELD_MAX, HOLD_S, HeldPerson, Holds
+from core.authority.issuers import ISSUERS_MAX, Issuer, issuing
 from core.authority.records import AuthorityRecords
 from core.authority.roles import CHAIN_MAX, Moderator, Roles, check_roles
 from core.base.ids import PeerId
@@ -63,40 +64,53 @@ def pardoned(known: Decisions, keys: Sequence[PeerId]) -> dict[str, Any]:
 
 
 def new_roles(
-    records: AuthorityRecords, signer: Signer, now: float, *, moderators: Sequence[Moderator], threshold: int
+    records: AuthorityRecords,
+    signer: Signer,
+    now: float,
+    *,
+    moderators: Sequence[Moderator] | None = None,
+    threshold: int | None = None,
+    issuers: Sequence[Issuer] | None = None,
 ) -> Document:
-    """A list of moderators that follows the one in force, with one signature.
+    """A list of moderators and issuers that follows the one in force, with one signature.
 
     Args:
         records: What is known.
         signer: A moderator.
         now: Unix seconds.
-        moderators: All of them.
-        threshold: How many of them have to agree.
+        moderators: All of them; None: as before.
+        threshold: How many of them have to agree; None: as before.
+        issuers: All that the list names; None: as before.
 
     Raises:
-        BadInput: nobody could decide by it.
+        BadInput: nobody could decide by it, or nobody would give passes.
         NotTrusted: the signer is not a moderator.
     """
     check_moderator(records, signer.peer_id)
     previous, decided = records.in_force
-    number = records.roles.number + 1
+    known, number = records.roles, records.roles.number + 1
+    moderators = known.moderators if moderators is None else moderators
+    issuers = known.issuers if issuers is None else issuers
     if number > CHAIN_MAX:
         raise BadInput("The moderators have changed as often as they can.", hint="Found a collaboration that goes on.")
     if not moderators:
         raise BadInput("Nobody would be left who can decide.", hint="Add another moderator first.")
     if len(moderators) > MODERATORS_MAX:
         raise BadInput("There can be {most} moderators.", MODERATORS_MAX, hint="Remove one first.")
+    if len(issuers) > ISSUERS_MAX:
+        raise BadInput("There can be {most} backbones.", ISSUERS_MAX, hint="Retire one first.")
     roles = Roles(
         number=number,
         previous=previous,
         moderators=tuple(moderators),
-        threshold=threshold,
+        threshold=known.threshold if threshold is None else threshold,
         decisions=decided,
         author=signer.peer_id,
         at=int(now),
+        listed=tuple(issuers) or msgspec.UNSET,
     )
     check_roles(roles)
+    issuing(roles.issuers, records.seal.founder)
     return records.seal.sign(DocumentKind.ROLES, chain.SCHEMA.encode(roles), signer)
 
 
@@ -130,7 +144,33 @@ def new_holds(
             )
         if hold[0].until > number + HOLD_S:
             raise BadInput("A hold lasts for 7 days at most.", hint="Ban them, which needs the others' signatures.")
-    return records.seal.sign(DocumentKind.HOLDS, lists.SCHEMA.encode(Holds(number=number, held=tuple(held))), signer)
+    return _signed_holds(records, signer, msgspec.structs.replace(known, number=number, held=tuple(held)))
+
+
+def new_drill(records: AuthorityRecords, signer: Signer, now: float) -> Document:
+    """A moderator's holds as they are, signed anew: the answer to a drill, or a drill where none waits for this one.
+
+    It changes nothing, so that it needs no other signature, and proves all the same that somebody has the key.
+
+    Args:
+        records: What is known.
+        signer: The moderator.
+        now: Unix seconds.
+
+    Raises:
+        NotTrusted: the signer is not a moderator.
+    """
+    check_moderator(records, signer.peer_id)
+    known, asked = records.holds.of(signer.peer_id), records.holds.drill(records.roles.keys)
+    answers = asked is not None and signer.peer_id in asked.missing
+    theirs = min(asked.at, int(now) + CLOCKS_S) if asked is not None and answers else 0
+    number = max(known.number + GAP_S, int(now), theirs)
+    held = tuple(one for one in known.held if one.until > now)
+    return _signed_holds(records, signer, Holds(number=number, held=held, drill=known.drill if answers else number))
+
+
+def _signed_holds(records: AuthorityRecords, signer: Signer, holds: Holds) -> Document:
+    return records.seal.sign(DocumentKind.HOLDS, lists.SCHEMA.encode(holds), signer)
 
 
 def check_moderator(records: AuthorityRecords, key: PeerId) -> None:

@@ -11,6 +11,7 @@ from core.base.bounds import Epoch
 from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
 from core.base.ids import AccountId, PeerId, account_of
+from core.base.state_header import ORIGIN_BYTES
 from core.base.wire import Schema
 
 REVOKED_MAX: Final = 1000
@@ -21,6 +22,8 @@ ROLLOVER_S: Final = 600.0
 PARDONED_MAX: Final = 64
 NOTICES_MAX: Final = 4
 WORDS_MAX: Final = 300
+SUCCESSOR_MAX: Final = 600
+"""Letters of a link with eight addresses."""
 Words = Annotated[str, Meta(max_length=WORDS_MAX)]
 _Digest = Annotated[bytes, Meta(min_length=DIGEST_BYTES, max_length=DIGEST_BYTES)]
 Second = Annotated[int, Meta(ge=0, lt=2**53)]
@@ -33,6 +36,24 @@ class Newcomers(StrEnum):
     INVITED = "invited"
     CLOSED = "closed"
     """Nobody new comes in, by any invitation."""
+
+
+class EndState(StrEnum):
+    """What the moderators want of everybody."""
+
+    PAUSED = "paused"
+    """Nothing is computed until they go on."""
+    CLOSED = "closed"
+    """The collaboration has ended: nothing is computed, and nobody new comes in."""
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The moderators have paused the collaboration, or ended it."""
+
+    state: EndState
+    words: Words = ""
+    successor: Annotated[str, Meta(max_length=SUCCESSOR_MAX)] = ""
+    """Link of a collaboration that goes on; each decides whether to take part there.  Empty: none is named."""
 
 
 class Announcement(msgspec.Struct, frozen=True, array_like=True):
@@ -53,6 +74,10 @@ class GoBack(msgspec.Struct, frozen=True, kw_only=True):
     """Lineage of the root; states with another origin than its own count for nothing any more."""
     digest: _Digest
     """Root digest of the root's file."""
+
+    def undoes(self, lineage: bytes) -> bool:
+        """Whether a state of this lineage did not come from the root."""
+        return lineage[-ORIGIN_BYTES:] != self.root[-ORIGIN_BYTES:]
 
 
 class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,6 +106,14 @@ class Decisions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     newcomers: Newcomers = Newcomers.INVITED
     back: GoBack | None = None
     """None: all states that came from the first one count."""
+    end: End | None = None
+    """None: everybody trains."""
+
+    @property
+    def lets_in(self) -> bool:
+        """Whether anybody new comes in by an invitation."""
+        closed = self.end is not None and self.end.state is EndState.CLOSED
+        return self.newcomers is not Newcomers.CLOSED and not closed
 
     @property
     def banned(self) -> frozenset[AccountId]:

@@ -6,6 +6,7 @@ and skipped.
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Final
 
 import msgspec
@@ -50,7 +51,7 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
     signature: Bytes64
 
 
-class Document(msgspec.Struct, frozen=True, array_like=True):
+class Document(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """A document as it travels and lies on disks."""
 
     body: Annotated[bytes, Meta(max_length=BODY_BYTES_MAX)]
@@ -58,7 +59,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     """A signature alone is that of the key which the manifest names: so wrote earlier versions."""
     kind: DocumentKind = DocumentKind.DECISIONS
 
-    @property
+    @cached_property
     def name(self) -> bytes:
         """Digest of what is signed, 32 bytes: two documents with one name differ in their signatures only."""
         return digest(PURPOSES[self.kind] + self.body)

@@ -191,7 +191,7 @@ class AuthorityNews:
 
     def _decided(self, now: float) -> Sequence[Send[Message] | AuthorityDecided]:
         shut_out = self.records.shut_out(now)
-        first = [peer for peer in shut_out - self._shut_out if peer in self._met][:SPREAD_PEERS]
+        first = [peer for peer in sorted(shut_out - self._shut_out) if peer in self._met][:SPREAD_PEERS]
         self._shut_out = shut_out
         decided = AuthorityDecided(self.records.decisions, shut_out, self.records.to_bytes())
         return [decided, *self._tell(SPREAD_PEERS, first=first)]

@@ -15,6 +15,7 @@ them, and `HELD_MAX` people kept out for a week, until the others pardon them or
 moderators, everything, before everybody's eyes.
 """
 
+import contextlib
 from typing import Final
 
 import msgspec
@@ -25,7 +26,7 @@ from core.authority.decisions import Decisions
 from core.authority.documents import AHEAD_S, MARK_BYTES, Document, DocumentKind, DocumentSeal
 from core.authority.holds import HoldLists
 from core.authority.proposals import Proposals, proposal_of
-from core.authority.roles import RoleChain, Roles, can_follow, read_roles
+from core.authority.roles import CHAIN_MAX, RoleChain, Roles, can_follow, read_roles
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, RemoteProblem, WireProblem
@@ -33,6 +34,8 @@ from core.base.signing import Ed25519Verifier, Verifier
 
 BUNDLE_BYTES_MAX: Final = 6 * 1024 * 1024
 """Upper bound on all documents of a collaboration, bytes."""
+LISTS_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Upper bound on all lists of moderators, bytes: 256 of 8 KiB, with 30 signatures each."""
 
 _BUNDLE: Final = msgspec.msgpack.Decoder(tuple[Document, ...])
 _ALONE: Final = msgspec.msgpack.Decoder(Document)
@@ -49,7 +52,8 @@ class AuthorityRecords:
 
     def __init__(self, founder: PeerId, manifest_id: bytes, verifier: Verifier | None = None) -> None:
         self.seal = DocumentSeal(manifest_id, founder, verifier or Ed25519Verifier())
-        self._chain = RoleChain(founder)
+        self.chain = RoleChain(founder)
+        """All lists of moderators and issuers."""
         self._decided: Document | None = None
         self.decisions = Decisions()
         """Those in force."""
@@ -59,19 +63,25 @@ class AuthorityRecords:
     @property
     def roles(self) -> Roles:
         """Those in force."""
-        return self._chain.newest.roles
+        return self.chain.newest.roles
 
     @property
     def in_force(self) -> tuple[bytes, bytes]:
         """`Document.name` of the roles and of the decisions in force; empty: the manifest's, and none."""
-        return self._chain.newest.name, b"" if self._decided is None else self._decided.name
+        return self.chain.newest.name, b"" if self._decided is None else self._decided.name
+
+    @property
+    def settled(self) -> list[Document]:
+        """What holds, in the order in which it can be taken: all lists of roles, the decisions, and the holds."""
+        decided = [] if self._decided is None else [self._decided]
+        return [*self.chain.documents, *decided, *self.holds.documents]
 
     def marked(self) -> dict[bytes, Document]:
         """All documents, in the order in which they can be taken, by marks that differ where peers know different ones.
 
         Two proposals with one name differ in their signatures; those of what is settled do not matter any more.
         """
-        marked = {document.name[:MARK_BYTES]: document for document in self._settled()}
+        marked = {document.name[:MARK_BYTES]: document for document in self.settled}
         for one in self.proposals:
             signers = b"".join(sorted(self.seal.signers(one.document)))
             marked[digest(one.document.name + signers)[:MARK_BYTES]] = one.document
@@ -110,7 +120,7 @@ class AuthorityRecords:
 
     def to_bytes(self, *, proposals: bool = True) -> bytes:
         """All documents, also those that wait for signatures if `proposals`; empty: there are none."""
-        match [*self._settled(), *(one.document for one in self.proposals if proposals)]:
+        match [*self.settled, *(one.document for one in self.proposals if proposals)]:
             case []:
                 return b""
             case [Document(kind=DocumentKind.DECISIONS) as document]:
@@ -142,18 +152,14 @@ class AuthorityRecords:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _settled(self) -> list[Document]:
-        decided = [] if self._decided is None else [self._decided]
-        return [*self._chain.documents, *decided, *self.holds.documents]
-
     def _take_roles(self, document: Document, now: float) -> bool:
         roles = read_roles(document.body)
-        before = self._chain.before(document, roles, now)
+        before = self.chain.before(document, roles, now)
         if before is None:
             return False
         document = self.proposals.joined(document, before.roles.keys | roles.keys)
         if can_follow(roles, before.roles, self.seal.signers(document)):
-            self._chain.enter(document, roles)
+            self.chain.enter(document, roles)
             if not self._standing(self._decided, self.decisions)[0]:  # found by none who would hand them on
                 self._decided, self.decisions = None, Decisions()
             return True
@@ -164,9 +170,9 @@ class AuthorityRecords:
         if self._standing(document, decisions) <= self._standing(self._decided, self.decisions):
             return False
         if document.name == self.roles.decisions:  # which the threshold has named
-            document = self.seal.only(document, self._chain.ever)
+            document = self.seal.only(document, self.chain.ever)
         else:
-            if decisions.roles != self._chain.newest.name:
+            if decisions.roles != self.chain.newest.name:
                 raise ProofProblem("Decisions of other roles.")
             document = self.proposals.joined(document, self.roles.keys)
             if len(self.seal.signers(document)) < self.roles.threshold:
@@ -178,7 +184,7 @@ class AuthorityRecords:
         """The greater one of two holds."""
         if document is None:
             return 0, 0, b""
-        by_roles = 2 if decisions.roles == self._chain.newest.name else int(document.name == self.roles.decisions)
+        by_roles = 2 if decisions.roles == self.chain.newest.name else int(document.name == self.roles.decisions)
         return by_roles, decisions.number, document.name
 
     def _can_follow(self, document: Document) -> bool:
@@ -195,6 +201,30 @@ def _made_at(document: Document) -> int:
     if document.kind is DocumentKind.HOLDS:
         return holds.SCHEMA.decode(document.body).number
     return proposal_of(document).at
+
+
+def told_records(records: AuthorityRecords, known: bytes, lists: bytes, now: float) -> AuthorityRecords:
+    """What moderators have said, as far as it is known here, with the lists of moderators that a stranger gives.
+
+    What the worst stranger gains: the check of 16 signatures for each of 256 lists, about a fifth of a second; and a
+    newcomer that knows no newer list takes an older one for the newest, until it meets a member.
+
+    Args:
+        records: Those of the collaboration, empty.
+        known: `AuthorityRecords.to_bytes`; what of it cannot be read is passed over.
+        lists: The stranger's; empty: none.
+        now: Unix seconds.
+
+    Raises:
+        RemoteProblem: what the stranger gives are not lists that have the signatures they need.
+    """
+    with contextlib.suppress(RemoteProblem):
+        records.learn(known, None)
+    given = read_bundle(lists) if lists else ()
+    if len(given) > CHAIN_MAX or any(one.kind is not DocumentKind.ROLES for one in given):
+        raise WireProblem("not lists of moderators")
+    records.learn(lists, now)
+    return records
 
 
 def read_bundle(data: bytes) -> tuple[Document, ...]:

@@ -4,13 +4,14 @@ The rule is that of TUF's root role (The Update Framework, version 1.0.33, secti
 threshold of N *and* of N + 1, and a key counts once.  Number 0 is the manifest's key alone.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from core.authority.documents import BODY_BYTES_MAX, MODERATORS_MAX, Document
+from core.authority.issuers import ISSUERS_MAX, Issuer, check_issuers, issuing
 from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
@@ -51,6 +52,15 @@ class Roles(msgspec.Struct, frozen=True, kw_only=True):
     """Who has proposed it."""
     at: Annotated[int, Meta(ge=0, lt=2**53)]
     """When, Unix seconds."""
+    listed: Annotated[tuple[Issuer, ...], Meta(max_length=ISSUERS_MAX)] | msgspec.UnsetType = msgspec.field(
+        default=msgspec.UNSET, name="issuers"
+    )
+    """`issuers`; a list without any is written as earlier versions write it."""
+
+    @property
+    def issuers(self) -> tuple[Issuer, ...]:
+        """Whose passes hold, or did; without the manifest's key, its passes hold."""
+        return () if isinstance(self.listed, msgspec.UnsetType) else self.listed
 
     @property
     def keys(self) -> frozenset[PeerId]:
@@ -92,6 +102,7 @@ def check_roles(roles: Roles) -> None:
     Raises:
         BadInput: it is one.
     """
+    check_issuers(roles.issuers)
     if len(roles.keys) < len(roles.moderators):
         raise BadInput("A moderator stands in the list twice.")
     if roles.threshold > len(roles.moderators):
@@ -132,12 +143,36 @@ class RoleChain:
     """
 
     def __init__(self, founder: PeerId) -> None:
+        self._founder = founder
         self._links = [RoleLink(b"", founders_roles(founder), None)]
 
     @property
     def newest(self) -> RoleLink:
         """The list that is in force now."""
         return self._links[-1]
+
+    @property
+    def issuing(self) -> Mapping[PeerId, float]:
+        """When the passes of each issuer end, Unix seconds; infinite: it goes on giving some."""
+        return issuing(self.newest.roles.issuers, self._founder)
+
+    def listed(self, issuer: PeerId) -> int:
+        """When a list first named an issuer, Unix seconds; 0: none has, or the manifest did."""
+        named = (link.roles.at for link in self._links if issuer in {PeerId(one.key) for one in link.roles.issuers})
+        return 0 if issuer == self._founder else next(named, 0)
+
+    @property
+    def stolen(self) -> Mapping[PeerId, float]:
+        """Issuers whose passes a list has ended after the fact, and since when, Unix seconds."""
+        found: dict[PeerId, float] = {}
+        before: Mapping[PeerId, float] = {}
+        for link in self._links:
+            ends = issuing(link.roles.issuers, self._founder)
+            for key, until in ends.items():
+                if until <= link.roles.at and until != before.get(key):
+                    found[key] = min(until, found.get(key, until))
+            before = ends
+        return found
 
     @property
     def documents(self) -> list[Document]:
@@ -153,8 +188,12 @@ class RoleChain:
             now: Unix seconds.
 
         Raises:
-            ProofProblem: the list before is not known, or does not hold.
+            ProofProblem: the list before is not known, or does not hold; or nobody would give passes.
         """
+        try:
+            issuing(roles.issuers, self._founder)
+        except BadInput as problem:  # nobody could meet any more, to take it back
+            raise ProofProblem("Roles by which nobody gives passes.") from problem
         if roles.number > len(self._links) or self._links[roles.number - 1].name != roles.previous:
             raise ProofProblem("Roles that do not follow those that are known.")
         for known in self._links[roles.number :][:1]:

@@ -71,7 +71,9 @@ class Butterfly:
         vectors = Vectors(shares, shares.place(me), work)
         clips = work.identity is not None and work.aggregator.clip and work.carry is None
         proven = bool(clips) and len(plan.members) <= PROVEN_MAX
-        self._context = RoundContext(shares, shares.place(me), vectors, work.aggregator, trace, proven=proven)
+        self._context = RoundContext(
+            shares, shares.place(me), vectors, work.aggregator, trace, proven=proven, distances=work.distances
+        )
         self._work = work
         self._running: RunningRound | None = None
 

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from core.averaging.codecs.codec import Codec, Vector
 from core.base.arrays import np
+from core.codecs.codec import Codec, Vector
 
 
 class ResidualStore(Protocol):

@@ -14,10 +14,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 
-from core.averaging.codecs.codec import Codec, Vector
 from core.averaging.plan import chunk_sizes
 from core.base.arrays import np
 from core.base.problems import RemoteProblem
+from core.codecs.codec import Codec, Vector
 
 _LENGTH = struct.Struct("<I")
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from core.averaging.codecs.halves import Bf16
+from core.codecs.halves import Bf16
 
 RESIDUAL_CODEC: Final = Bf16()
 """How residuals are kept: half a vector's bytes, and a range that no residual leaves."""

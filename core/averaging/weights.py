@@ -99,6 +99,10 @@ class EarnedSpeeds:
         while len(self._speeds) > PEERS_MAX:
             del self._speeds[next(iter(self._speeds))]
 
+    def __contains__(self, peer: object) -> bool:
+        """Whether a round has counted samples of a peer."""
+        return peer in self._speeds
+
     def most_per_s(self, peers: Iterable[PeerId]) -> dict[PeerId, float]:
         """Upper bound on the samples a second of each of these peers; infinity where none of them has earned any."""
         earned = {peer: self._speeds.get(peer, 0.0) for peer in peers}

@@ -7,30 +7,29 @@ its computers can do the same.
 What the worst member gains: `KEYS_MAX` keys that count as one person, one open invitation at a time, and as many
 places in the list of revoked keys, by which no ban that still matters is forgotten (`Decisions.passes_since`).  What
 the worst stranger gains: the check of one signature, at most as often as its household may ask for passes.  A signed
-request that somebody else repeats does nothing: its nonce is known as long as its moment counts.
+request that somebody else repeats does nothing: its nonce is known as long as its moment counts, and it names the
+backbone that it was made for.
 """
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from core.api.account import AccountAct
-from core.authority.decisions import Newcomers
-from core.authority.records import AuthorityRecords
 from core.backbone.accounts import KEYS_MAX
-from core.backbone.admission_log import AdmissionLog, TooManyDevices, closed, ended_here
+from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, CharterRecords, only_command, revoke
 from core.backbone.desk_messages import AccountAnswer, AccountRequest, KnownDevice
+from core.backbone.fresh_requests import FreshRequests
 from core.backbone.invitations import DeviceInvitation, Invitation, new_secret
+from core.backbone.refusals import TooManyDevices, closed, ended_here
 from core.backbone.revocations import shut_out
 from core.base.ids import AccountId, PeerId, account_of
-from core.base.problems import BadInput, Busy, NotTrusted, Problem
-from core.base.rate_limit import RateLimit
+from core.base.problems import BadInput, NotTrusted, Problem, later
 from core.base.signing import Ed25519Verifier
 
 _LOG = logging.getLogger(__name__)
 
-SIGNED_S: Final = 120.0
-"""Seconds by which a member's clock may differ from the desk's: twice what a pass may be off by."""
 LINK_S: Final = 3600.0
 ASKED_PER_S: Final = 0.1
 ASKED_BURST: Final = 20
@@ -44,17 +43,19 @@ class AccountDesk:
         charter: The collaboration.
         log: Knows whose keys were let in.
         records: What moderators have said.
+        me: This backbone's key.
     """
 
-    def __init__(self, charter: Charter, log: AdmissionLog, records: CharterRecords) -> None:
+    def __init__(self, charter: Charter, log: AdmissionLog, records: CharterRecords, me: Callable[[], PeerId]) -> None:
         self._charter = charter
+        self._me = me
         self._log = log
         self._records = records
         self._links: dict[AccountId, DeviceInvitation] = {}
         """The newest invitation of each account; an earlier one lets nobody in any more."""
-        self._nonces: dict[bytes, float] = {}
-        """Those of requests whose moment still counts, and until when, Unix seconds."""
-        self._asked = RateLimit[AccountId](rate_per_s=ASKED_PER_S, burst=ASKED_BURST)
+        self._fresh = FreshRequests[AccountId](
+            rate_per_s=ASKED_PER_S, burst=ASKED_BURST, too_often=later("Your account has asked too often.")
+        )
 
     def invitations(self, now: float) -> list[Invitation]:
         """The charter's, and those for further computers that hold now.
@@ -73,7 +74,8 @@ class AccountDesk:
             now: Unix seconds.
 
         Raises:
-            NotTrusted: no member has signed it now, or the person is shut out, or may bring no further computer.
+            NotTrusted: no member has signed it now, for this backbone, or the person is shut out, or may bring no
+                further computer.
             BadInput: it is not a computer that this one may end.
             Busy: the account has asked too often.
             Problem: the charter cannot be read or written.
@@ -83,32 +85,33 @@ class AccountDesk:
         invite, expires, told = "", 0.0, True
         match asked.act:
             case AccountAct.ADD:
-                if records.decisions.newcomers is Newcomers.CLOSED:
+                if not records.decisions.lets_in:
                     raise closed()
                 if len(self._log.accounts.keys(account)) >= KEYS_MAX:
-                    raise TooManyDevices
+                    raise TooManyDevices(KEYS_MAX)
                 link = DeviceInvitation(secret=new_secret(), uses_max=1, expires=now + LINK_S, account=account)
                 self._links[account], invite, expires = link, link.secret, now + LINK_S
             case AccountAct.END:
-                told = await self._end(PeerId(asked.ended), by=key, records=records, now=now)
+                other = PeerId(asked.ended)
+                if other == key or other not in self._log.accounts.keys(account):
+                    hint = "List them with: potluck account"
+                    raise BadInput("This is not another computer of your account.", hint=hint)
+                told = await self.end(other, by=key, now=now)
+            case AccountAct.SIGN_OUT:
+                self._log.end(key, by=key, now=now)
+            case AccountAct.TAKE_OUT:
+                for each in self._log.accounts.keys(account):
+                    self._log.end(each, by=key, now=now, nameless=True)
         return AccountAnswer(self._devices(account), invite, expires, told)
 
     def _proven(self, asked: AccountRequest, key: PeerId, now: float) -> AccountId:
         """The account of the member that has signed a request just now, and for the first time."""
         log, accounts = self._log, self._log.accounts
-        if log.name_of(key) is None or not Ed25519Verifier().verify(
-            key, asked.signature, asked.signed_bytes(self._charter.manifest.id)
-        ):
+        signed = Ed25519Verifier().verify(key, asked.signature, asked.signed_bytes(self._charter.manifest.id))
+        if log.name_of(key) is None or not signed or asked.desk != self._me():
             raise NotTrusted("No member has signed this request.")
         account = accounts.of(key)
-        if abs(now - asked.at) > SIGNED_S:
-            raise NotTrusted("This request was signed at another time.", hint="Set this computer's clock.")
-        self._nonces = {nonce: until for nonce, until in self._nonces.items() if now <= until}
-        if asked.nonce in self._nonces:
-            raise NotTrusted("This request was made already.")
-        if not self._asked.admits(account, now):
-            raise Busy("Your account has asked too often.", hint="Wait for some minutes.")
-        self._nonces[asked.nonce] = asked.at + SIGNED_S
+        self._fresh.take(account, at=asked.at, nonce=asked.nonce, now=now)
         log.revocations.refresh()
         if key in accounts.ended:
             raise ended_here()
@@ -116,18 +119,23 @@ class AccountDesk:
             raise shut_out()
         return account
 
-    async def _end(self, key: PeerId, *, by: PeerId, records: AuthorityRecords, now: float) -> bool:
-        """Let another key of an account in no more; whether peers are told.
+    async def end(self, key: PeerId, *, by: PeerId, now: float) -> bool:
+        """Let a key of an account in no more; whether peers are told.
 
         The account's first key is never told: a list that names it bans the whole account.
+
+        Args:
+            key: It was let in.
+            by: The key whose holder says so; the same one, where its person has signed in at the page.
+            now: Unix seconds.
+
+        Raises:
+            Problem: the charter cannot be read or written.
         """
-        accounts = self._log.accounts
-        account = accounts.of(by)
-        if key == by or key not in accounts.keys(account):
-            raise BadInput("This is not another computer of your account.", hint="List them with: potluck account")
         self._log.end(key, by=by, now=now)
-        founder = self._charter.authority.peer_id
-        if account_of(key) == account or founder not in records.roles.keys or records.roles.threshold > 1:
+        founder, roles = self._charter.authority.peer_id, self._records.read().roles
+        first = account_of(key) == self._log.accounts.of(key)
+        if first or founder not in roles.keys or roles.threshold > 1:
             return False
         try:
             async with only_command(self._charter):

@@ -6,85 +6,42 @@ its pass without an invitation.  The first key of a person makes an account, to 
 the account have that name.  What the organiser has revoked stands beside it (`core.backbone.revocations`), and is asked
 at each admission and each renewal.
 
+Backbones copy each other's lines (`core.backbone.log_copies`), so that a person is the same at each.  Two that gave one
+name: who got it earlier keeps it, and the other goes by it with four digits from the next pass on.
+
 What the worst newcomer gains: one account for each use of an invitation; names that look like another's are refused.
 What a member gains that renews its pass again and again: nothing but that pass; what one gains that brings further
-computers: `KEYS_MAX` keys that count as one person.
+computers: `KEYS_MAX` keys that count as one person.  What the worst other backbone gains: `COPIED_MAX` lines, with
+names that it says were given earlier; it could let in as many by itself, until the moderators end it.  What it has told
+since its key was stolen stays in the file, and counts nowhere (`core.backbone.admitted`).
 """
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Meta
 
-from core.backbone.accounts import KEYS_MAX, Accounts
-from core.backbone.invitations import DeviceInvitation, Invitation, found_in
-from core.backbone.names import check_name, looks
+from core.backbone.accounts import KEYS_MAX, Accounts, TakenNames
+from core.backbone.admitted import HOPS_MAX, AdmissionFile, Admitted, heard, is_doubted, is_news
+from core.backbone.invitations import Invitation, InvitationUses, Ticket, found_in
+from core.backbone.refusals import NameTaken, TooManyDevices, ended_here
 from core.backbone.revocations import Revocations, shut_out
-from core.base.ids import AccountId, PeerId
-from core.base.problems import BadInput, NotTrusted, Sentence, ShutOut, later
-from core.system.atomic_files import append_synced, read_bounded
+from core.base.ids import AccountId, PeerId, account_of
+from core.base.names import check_name, looks, with_digits
+from core.net.identity.passes import Pass
 
 ADMITTED: Final = "admitted.log"
-_BYTES_MAX: Final = 256 * 1024 * 1024
-HELD_S: Final = 180.0
-"""How long a use is held: a collaboration's files are there by then on most lines."""
-HELD_MAX: Final = 4
-"""Number of uses of one invitation that are held; more newcomers come in as long as there are uses beside those."""
+COPIED_MAX: Final = 20_000
+"""Number of lines that are copied from one backbone; members beyond are known by their passes."""
+COPIED_BYTES_MAX: Final = 128 * 1024 * 1024
+"""Size of the log from which on nothing is copied any more, so that there is room for those who come in here."""
 
 
-class HeldUses:
-    """Who is about to come in, by invitation and key.  Nothing is kept on the disk."""
-
-    def __init__(self) -> None:
-        self._until: dict[tuple[str, PeerId], float] = {}
-
-    def hold(self, invitation: str, peer: PeerId, now: float) -> None:
-        """Hold a use, if there is room; one that is held is not held for longer.
-
-        Args:
-            invitation: `Invitation.id`.
-            peer: Who says that it is about to come in; nothing is proven yet.
-            now: Unix seconds.
-        """
-        if self.by_others(invitation, peer, now) < HELD_MAX:
-            self._until.setdefault((invitation, peer), now + HELD_S)
-
-    def by_others(self, invitation: str, peer: PeerId | None, now: float) -> int:
-        """Number of uses that are held for others.
-
-        Args:
-            invitation: `Invitation.id`.
-            peer: Who asks; None: somebody who only looks.
-            now: Unix seconds.
-        """
-        self._until = {who: until for who, until in self._until.items() if now <= until}
-        return sum(held == invitation and holder != peer for held, holder in self._until)
-
-    def release(self, invitation: str, peer: PeerId) -> None:
-        """It has come in, so that nothing is held for it any more."""
-        self._until.pop((invitation, peer), None)
-
-
-class Admitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A key that was let in."""
-
-    key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-    name: str
-    invitation: str
-    """`Invitation.id`; empty: the backbone itself."""
-    at: float
-    """When, Unix seconds."""
-    household: str = ""
-    """`core.backbone.revocations.household_mark` of where it asked; empty: an earlier version let it in."""
-    account: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] = ""
-    """Whose further key it is; empty: it is the first of an account of its own."""
-    device: str = ""
-    """What the computer called itself."""
-    ended_by: Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] = ""
-    """The key of the same account that lets it in no more, by this second line of it; empty: it is let in."""
+_HERE: Final[dict[str, object]] = {"by": "", "heard": 0.0, "through": ()}
+"""Fields of a line that this backbone has written by itself."""
 
 
 class Newcomer(NamedTuple):
@@ -96,59 +53,9 @@ class Newcomer(NamedTuple):
     household: str = ""
     """`core.backbone.revocations.household_mark` of where it asks."""
     device: str = ""
-
-
-ASK: Final = Sentence("Ask the organiser for a new link.")
-
-
-class BadInvitation(NotTrusted):
-    """An invitation that lets nobody in.
-
-    Args:
-        why: Completes the code `link.WHY`.
-        message: The same as a sentence.
-        hint: What to do.
-    """
-
-    def __init__(self, why: str, message: str, /, *values: object, hint: str | Sentence = ASK) -> None:
-        super().__init__(message, *values, hint=hint)
-        self.code = f"link.{why}"
-
-
-def closed() -> BadInvitation:
-    """The problem that moderators let nobody new in for now."""
-    hint = "Try again another day: your invitation stays as it is."
-    return BadInvitation("closed", "The moderators let nobody new in at present.", hint=hint)
-
-
-class PlacesHeld(BadInvitation):
-    """The last places of an invitation are held for others, some of whom may not come."""
-
-    def __init__(self) -> None:
-        said = later("The last places of this invitation are held for computers that are about to come in.")
-        super().__init__("full", said, hint=later("Try again in some minutes, or ask the organiser for a new link."))
-
-
-class TooManyDevices(BadInvitation):
-    """An account has as many keys as it may."""
-
-    def __init__(self) -> None:
-        said = f"This account has {KEYS_MAX} computers, with those that were ended."
-        super().__init__("full", said, hint="Ask the organiser for a link of its own.")
-
-
-def ended_here() -> ShutOut:
-    """The problem that another computer of the same person has ended this one."""
-    return ShutOut(
-        "Another computer of your account has ended this one.",
-        hint="It can come in again by a new link, with another home (--home).",
-    )
-
-
-class NameTaken(BadInput):
-    """The name belongs to another key."""
-
-    code = "name_taken"
+    """What the computer called itself."""
+    shown: Pass | None = None
+    """Its pass of another backbone, which holds, so that it needs no invitation."""
 
 
 class AdmissionLog:
@@ -158,24 +65,36 @@ class AdmissionLog:
         folder: The charter's.
 
     Raises:
-        UserProblem: who was shut out cannot be read.
+        UserProblem: it cannot be read, or who was shut out.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / ADMITTED
+        self._file = AdmissionFile(folder / ADMITTED)
         self._by_key: dict[PeerId, Admitted] = {}
-        self._by_look: dict[str, PeerId] = {}
+        self._names = TakenNames()
+        self.lines: list[Admitted] = []
+        """All lines, the first one first, for other backbones."""
+        self._copied: Counter[str] = Counter()
         self.accounts = Accounts()
-        """Whose they are."""
-        self._used: Counter[str] = Counter()
         self.revocations = Revocations(folder)
-        self.held = HeldUses()
-        """For newcomers who are about to come in."""
-        for line in (read_bounded(self._path, _BYTES_MAX) or b"").splitlines():
-            try:
-                self._enter(msgspec.json.decode(line, type=Admitted))
-            except msgspec.MsgspecError:
-                continue  # half of a line, whose pass never went out
+        self.uses = InvitationUses()
+        self._stolen: Mapping[PeerId, float] = {}
+        for line in self._file.lines():
+            self._enter(line)
+
+    def believe(self, stolen: Mapping[PeerId, float]) -> None:
+        """Count no line that came through a backbone whose key was stolen by then.
+
+        Args:
+            stolen: Those issuers, and since when, Unix seconds.
+        """
+        if stolen == self._stolen:
+            return
+        self._stolen, self._names = dict(stolen), TakenNames()
+        for memory in (self._by_key, self.uses.spent, self.accounts):
+            memory.clear()
+        for line in self.lines:
+            self._enter(line, again=True)
 
     @property
     def admitted(self) -> Mapping[PeerId, Admitted]:
@@ -183,27 +102,20 @@ class AdmissionLog:
         return self._by_key
 
     def name_of(self, key: PeerId) -> str | None:
-        """The name of a key; None: it was never let in."""
-        admission = self._by_key.get(key)
-        return None if admission is None else admission.name
+        """The name of a key, empty where its person has taken it out; None: it was never let in."""
+        own = self._by_key[key].name if key in self._by_key else None
+        return self._names.instead.get(self.accounts.of(key), own) if own else own
 
     def newest_names(self, at_most: int) -> list[tuple[PeerId, str]]:
         """Keys and names of those who were let in last, oldest first."""
-        return [(key, one.name) for key, one in list(self._by_key.items())[-at_most:]]
+        newest = islice(reversed(self._by_key), at_most)  # each renewal asks: a copy of them all takes long
+        return [(key, self.name_of(key) or "") for key in newest][::-1]
 
     def keys_of(self, name: str) -> list[PeerId]:
         """The keys of the person called so, the first one first; else of one whose name looks like it, or none."""
-        exact = [key for key, one in self._by_key.items() if one.name == name and key not in self.accounts.ended]
-        alike = self._by_look.get(looks(name)[-1])
+        exact = [key for key in self._by_key if self.name_of(key) == name and key not in self.accounts.ended]
+        alike = self._names.holder(looks(name)[-1])
         return self.accounts.together(exact or ([] if alike is None else [alike]))
-
-    def used(self, invitation: Invitation) -> int:
-        """Number of keys that an invitation has let in."""
-        return self._used[invitation.id]
-
-    def is_open(self, invitation: Invitation, now: float) -> bool:
-        """Whether an invitation lets anybody in."""
-        return not invitation.has_expired(now) and not invitation.is_used_up(self.used(invitation))
 
     def admit(
         self,
@@ -235,50 +147,36 @@ class AdmissionLog:
         """
         self.revocations.refresh()
         shut, known, accounts = self.revocations.keys, self._by_key.get(who.key), self.accounts
-        if who.key in accounts.ended:
+        ended = who.key in accounts.ended
+        if ended and (who.key in shut or accounts.joins(found_in(invitations, secret)) != accounts.of(who.key)):
             raise ended_here()
         if who.key in shut or accounts.among(accounts.of(who.key), shut):
             raise shut_out()
-        if known is not None:
+        if known is not None and not ended:
             return known
+        if who.shown is not None and not ended:
+            further = who.shown.further
+            if further is not None and (accounts.among(further, shut) or accounts.among(further, held)):
+                raise shut_out()
+            self.enter(who, invitation="", now=now, account=further)
+            return self._by_key[who.key]
         if who.household in self.revocations.households:
             raise shut_out()
-        invitation = self.valid(invitations, secret, now=now, peer=who.key)
-        account = invitation.account if isinstance(invitation, DeviceInvitation) else None
+        invitation = self.uses.valid(invitations, secret, now=now, peer=who.key)
+        person, account = invitation.person if isinstance(invitation, Ticket) else "", accounts.joins(invitation)
         if account is not None and (accounts.among(account, shut) or accounts.among(account, held)):
             raise shut_out()
-        self.enter(who, invitation=invitation.id, now=now, account=account)
-        self.held.release(invitation.id, who.key)
+        if ended and known is not None:
+            again = {"invitation": invitation.id, "household": who.household, "device": who.device, **_HERE}
+            self._write(msgspec.structs.replace(known, **again, at=now, ended_by="", person=person or known.person))
+        else:
+            self.enter(who, invitation=invitation.id, now=now, account=account, person=person)
+        self.uses.release(invitation.id, who.key)
         return self._by_key[who.key]
 
-    def valid(
-        self, invitations: Sequence[Invitation], secret: str, *, now: float, peer: PeerId | None = None
-    ) -> Invitation:
-        """The invitation with this secret, if it lets somebody in now.
-
-        Args:
-            invitations: Those that hold.
-            secret: What the newcomer says.
-            now: Unix seconds.
-            peer: The newcomer, for whom a use may be held; None: somebody who only looks.
-
-        Raises:
-            BadInvitation: it is wrong, used up, or has expired.
-            PlacesHeld: others are about to use it up.
-        """
-        invitation = found_in(invitations, secret)
-        if invitation is None:
-            raise BadInvitation("withdrawn", "This invitation is not valid; the organiser may have withdrawn it.")
-        if invitation.has_expired(now):
-            raise BadInvitation("expired", "This invitation has expired.")
-        used = self.used(invitation)
-        if invitation.is_used_up(used):
-            raise BadInvitation("full", "This invitation has been used as often as it may be.")
-        if invitation.is_used_up(used + self.held.by_others(invitation.id, peer, now)):
-            raise PlacesHeld
-        return invitation
-
-    def enter(self, who: Newcomer, *, invitation: str, now: float, account: AccountId | None = None) -> None:
+    def enter(
+        self, who: Newcomer, *, invitation: str, now: float, account: AccountId | None = None, person: str = ""
+    ) -> None:
         """Write down a new key.
 
         Args:
@@ -286,24 +184,28 @@ class AdmissionLog:
             invitation: `Invitation.id`; empty: the backbone itself.
             now: Unix seconds.
             account: Whose further key it is, which has that account's name; None: nobody's.
+            person: As in `Admitted`.
 
         Raises:
             BadInput: the name cannot be used, or belongs to somebody else.
             NotTrusted: the account has as many keys as it may.
             NoSpace: the disk is full.
         """
-        name = who.name
-        if account is not None:
-            keys = self.accounts.keys(account)
-            if len(keys) >= KEYS_MAX:
-                raise TooManyDevices
+        name = who.name if who.shown is None else who.shown.username
+        keys = self.accounts.keys(account or account_of(who.key))
+        if len(keys) >= KEYS_MAX:
+            raise TooManyDevices(KEYS_MAX)
+        if keys:
             name = self._by_key[keys[0]].name
+            if not name:  # its person has taken it out
+                raise ended_here()
         else:
             check_name(name)
-            if any(look in self._by_look for look in looks(name)):
-                raise NameTaken(
-                    "The name {name} belongs to somebody else here.", repr(name), hint="Choose another name."
-                )
+            if any(self._names.holder(look) for look in looks(name)):
+                if who.shown is None:
+                    message = "The name {name} belongs to somebody else here."
+                    raise NameTaken(message, repr(name), hint="Choose another name.")
+                name = with_digits(name, who.key)
         admission = Admitted(
             key=who.key.hex(),
             name=name,
@@ -312,35 +214,76 @@ class AdmissionLog:
             household=who.household,
             account="" if account is None else account.hex(),
             device=who.device,
+            person=person,
         )
-        self._write(admission)
+        self._write(admission if who.shown is None else heard(admission, who.shown.issuer, now))
 
-    def end(self, key: PeerId, *, by: PeerId, now: float) -> None:
-        """Let a key in no more, by the word of another one of its account; once is enough.
+    def end(self, key: PeerId, *, by: PeerId, now: float, nameless: bool = False) -> None:
+        """Let a key in no more, by the word of its account, until that brings it back; once is enough.
 
         Args:
             key: It was let in.
-            by: The other one, whose holder has signed that.
+            by: The key whose holder has signed that, another one or the same.
+            now: Unix seconds.
+            nameless: Its name is told to nobody any more, and nobody else gets it.
+
+        Raises:
+            NoSpace: the disk is full.
+        """
+        if nameless or key not in self.accounts.ended:
+            more = _HERE | {"name": "" if nameless else self._by_key[key].name}
+            self._write(msgspec.structs.replace(self._by_key[key], ended_by=by.hex(), at=now, **more))
+
+    def copy(self, told: Sequence[Admitted], *, by: PeerId, now: float) -> None:
+        """Take lines of another backbone's log, as far as they are news.
+
+        Args:
+            told: In their order there.
+            by: Issuer of that backbone, which has proven to be it.
             now: Unix seconds.
 
         Raises:
             NoSpace: the disk is full.
         """
-        if key not in self.accounts.ended:
-            self._write(msgspec.structs.replace(self._by_key[key], ended_by=by.hex(), at=now))
+        taken = []
+        for one in told if self._file.bytes < COPIED_BYTES_MAX else ():
+            line = heard(one, by, now)
+            doubted = is_doubted(line, self._stolen) or len(one.through) == HOPS_MAX
+            if self._copied[line.by] < COPIED_MAX and not doubted and is_news(line, self.admitted, self.accounts):
+                self._enter(line)
+                taken.append(line)
+        self._file.append(taken)
 
     def _write(self, admission: Admitted) -> None:
-        append_synced(self._path, b"\n" + msgspec.json.encode(admission))  # first the end of what may be half a line
+        self._file.append([admission])
         self._enter(admission)
 
-    def _enter(self, admission: Admitted) -> None:
-        key = PeerId(bytes.fromhex(admission.key))
-        if key in self._by_key:
-            if admission.ended_by:
-                self.accounts.ended.setdefault(key, admission.at)
+    def _enter(self, admission: Admitted, *, again: bool = False) -> None:
+        if not again:
+            self.lines.append(admission)
+            self._copied[admission.by] += 1
+        key = admission.peer
+        known = self._by_key.get(key)
+        if is_doubted(admission, self._stolen) or (admission.ended_by and known is None):
             return
-        self._by_key[key] = admission
-        self.accounts.enter(key, AccountId(bytes.fromhex(admission.account)) or None)
-        for look in looks(admission.name):
-            self._by_look.setdefault(look, key)
-        self._used[admission.invitation] += 1
+        if admission.ended_by and known is not None:
+            self.accounts.ended.setdefault(key, admission.at)
+            if not admission.name and not admission.by:  # among the newest from now on, so that members hear of it
+                self._by_key[key] = msgspec.structs.replace(self._by_key.pop(key), name="")
+                self.accounts.forget_person(self.accounts.of(key))
+            return
+        if key in self.accounts.ended and known is not None and not admission.by:
+            del self.accounts.ended[key]
+            self.uses.spent[admission.invitation] += 1
+            return
+        if known is None:
+            self.accounts.enter(key, AccountId(bytes.fromhex(admission.account)) or None, person=admission.person)
+            self.uses.spent[admission.invitation] += 1
+        if known is None or admission.at < known.at:
+            self._by_key[key] = admission
+        elif known.by and not admission.by:
+            self._by_key[key] = msgspec.structs.replace(admission, at=known.at)
+        account = self.accounts.of(key)
+        if key == self.accounts.keys(account)[0]:
+            one = self._by_key[key]
+            self._names.take(one.name, key, account, at=one.at, here=not one.by)

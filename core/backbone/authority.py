@@ -1,6 +1,5 @@
 """The authority of a collaboration: whose word lets a peer in."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 from cryptography import x509
@@ -15,29 +14,29 @@ from core.base.content import digest
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.problems import BadInput, ProofProblem
 from core.base.signing import KeyPair
-from core.net.identity.passes import DEVICE_BYTES_MAX, PassRole, issuer_name, utc
+from core.net.identity.issuers import issuer_builder, issuer_name, usage
+from core.net.identity.passes import DEVICE_BYTES_MAX, PassRole, utc
 
 LIFETIME_S: Final = 4 * 24 * 3600.0
 """Members go on for a long weekend without any desk."""
-# The authority's own certificate is always the same bytes: fixed dates, fixed serial, deterministic signature.
-_BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
-_END = datetime(2120, 1, 1, tzinfo=UTC)
 
 
 class Authority:
     """Issues passes (S000 appendix I.5, "joining the network").
 
     Args:
-        keys: The authority's key pair; its public key stands in the manifest.
+        keys: The issuer's key pair; its public key stands in the manifest, or in the moderators' list.
         manifest_id: The collaboration, 32 bytes.
+        founder: The key that the manifest names; None: it is this one.
     """
 
-    def __init__(self, keys: KeyPair, manifest_id: bytes) -> None:
+    def __init__(self, keys: KeyPair, manifest_id: bytes, founder: PeerId | None = None) -> None:
         self._keys = keys
-        self._name = issuer_name(manifest_id)
         self.id: PeerId = keys.peer_id
-        self.certificate = self._own_certificate()
-        """The authority's certificate, DER: the root of trust of every connection in the collaboration."""
+        self._name = issuer_name(manifest_id, self.id, founder=founder or self.id)
+        own = issuer_builder(self._name, self.id).sign(keys.private_key, None)
+        self.certificate = own.public_bytes(Encoding.DER)
+        """The issuer's own certificate, DER, for programs of earlier versions."""
 
     def issue(
         self,
@@ -76,36 +75,21 @@ class Authority:
             names.append(x509.NameAttribute(NameOID.USER_ID, account.hex()))
         serial = digest(key.public_bytes_raw() + int(now * 1000).to_bytes(8, "big"))[:8]
         certificate = (
-            self._builder(serial)
+            x509.CertificateBuilder()
+            .issuer_name(self._name)
+            .serial_number(int.from_bytes(serial, "big") >> 1 | 1)
             .subject_name(x509.Name(names))
             .public_key(key)
             .not_valid_before(utc(now))
             .not_valid_after(utc(now + LIFETIME_S))
-            .add_extension(_usage(signs_certificates=False), critical=True)
+            .add_extension(usage(signs_certificates=False), critical=True)
             .sign(self._keys.private_key, None)
         )
         return certificate.public_bytes(Encoding.DER)
 
     def sign_time(self, nonce: bytes, now: float) -> SignedTime:
         """The time, for a newcomer that has drawn `nonce`."""
-        return SignedTime(now, self._keys.sign(time_signed_bytes(nonce, now)))
-
-    def _own_certificate(self) -> bytes:
-        certificate = (
-            self._builder(self.id[:8])
-            .subject_name(self._name)
-            .public_key(self._keys.private_key.public_key())
-            .not_valid_before(_BEGIN)
-            .not_valid_after(_END)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(_usage(signs_certificates=True), critical=True)
-            .sign(self._keys.private_key, None)
-        )
-        return certificate.public_bytes(Encoding.DER)
-
-    def _builder(self, serial: bytes) -> x509.CertificateBuilder:
-        number = int.from_bytes(serial, "big") >> 1 | 1
-        return x509.CertificateBuilder().issuer_name(self._name).serial_number(number)
+        return SignedTime(now, self._keys.sign(time_signed_bytes(nonce, now)), self.id)
 
 
 def requested_key(request: bytes) -> PeerId:
@@ -128,17 +112,3 @@ def _label(device: str) -> str:
     """The device's name, printable and short enough."""
     printable = "".join(letter for letter in device if letter.isprintable()).strip()
     return printable.encode()[:DEVICE_BYTES_MAX].decode(errors="ignore").strip()
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )

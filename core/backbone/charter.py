@@ -20,6 +20,7 @@ from core.authority.changes import ISSUING_S, new_decisions
 from core.authority.decisions import REVOKED_MAX
 from core.authority.documents import Document
 from core.authority.records import BUNDLE_BYTES_MAX, AuthorityRecords
+from core.backbone.admission_log import AdmissionLog
 from core.backbone.invitations import (
     EARLIER_INVITATION,
     INVITATIONS,
@@ -232,6 +233,17 @@ def revoked_keys(charter: Charter) -> set[PeerId]:
         Damaged: the records are unreadable.
     """
     return {*Revocations(charter.folder).keys, *map(PeerId, read_charter_records(charter).decisions.revoked)}
+
+
+def admissions(charter: Charter) -> AdmissionLog:
+    """Who was let in, as the charter's backbone counts it: without what stolen keys have told.
+
+    Raises:
+        UserProblem: the log is unreadable, or who was shut out; so does Damaged for the records.
+    """
+    log = AdmissionLog(charter.folder)
+    log.believe(read_charter_records(charter).chain.stolen)
+    return log
 
 
 def new_authority() -> KeyPair:

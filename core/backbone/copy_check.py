@@ -1,7 +1,6 @@
 """A copy of the model is checked before it is offered, in a process of its own: this one has no torch."""
 
 import asyncio
-import importlib.util
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, Final
 
 from core.backbone.charter import Charter
 from core.base.problems import Problem
-from core.system.child_process import own_command
+from core.system.child_process import own_command, trains
 from core.system.reports import answer
 
 _LOG = logging.getLogger(__name__)
@@ -46,7 +45,7 @@ async def check_copy(charter: Charter, copy: Path) -> CopyCheck:
         charter: The collaboration.
         copy: The file, which is a stranger's.
     """
-    if importlib.util.find_spec("torch") is None:
+    if not trains():
         _LOG.warning("copies of the model are not checked: torch is not installed here")
         return CopyCheck()
     where = ("--manifest", charter.manifest_path, "--blobs", charter.blobs, "--state", copy)

@@ -53,6 +53,18 @@ def derive_root(source: Path, part: Path, origin: bytes, *, manifest: bytes = b"
         raise problem_of(error, part) from error
 
 
+def root_lineage(source: bytes, origin: bytes, *, manifest: bytes = b"") -> bytes:
+    """The lineage of the derived root.
+
+    Args:
+        source: That of the copy.
+        origin: The end of the root's.
+        manifest: Id of the collaboration that begins with the root; empty: it stays the copy's.
+    """
+    hashed = hashed_key(b"go on", source, manifest) if manifest else hashed_key(b"roll back", source, origin)
+    return hashed[: -state_header.ORIGIN_BYTES] + origin
+
+
 def _write_root(source: Path, part: Path, origin: bytes, manifest: bytes) -> tuple[int, bytes, bytes]:
     """Write the root's file as a trainer would; returns its epoch, the lineage of the copy, and its own.
 
@@ -70,8 +82,7 @@ def _write_root(source: Path, part: Path, origin: bytes, manifest: bytes) -> tup
         head = file.read(state_header.HEADER_BYTES_MAX)
         header = state_header.header_of(head)
         before = bytes.fromhex(header.lineage)
-        hashed = hashed_key(b"go on", before, manifest) if manifest else hashed_key(b"roll back", before, origin)
-        lineage, whose = hashed[: -state_header.ORIGIN_BYTES] + origin, manifest.hex() or header.manifest
+        lineage, whose = root_lineage(before, origin, manifest=manifest), manifest.hex() or header.manifest
         named = msgspec.structs.replace(header, lineage=lineage.hex(), manifest=whose, ancestors="", means="")
         described: dict[str, Any] = json.loads(head[state_header.LENGTH_BYTES : state_header.header_bytes(head)])
         described[METADATA_KEY] = {state_header.METADATA: json.dumps(msgspec.to_builtins(named), sort_keys=True)}

@@ -1,20 +1,26 @@
 """What newcomers and members ask of a welcome desk, and what it answers: bodies of its requests, JSON."""
 
+from enum import StrEnum
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
 from core.api.account import AccountAct
+from core.api.moderation import CopiesView
+from core.authority.audit import AuditLine
+from core.authority.decisions import GoBack
 from core.authority.records import BUNDLE_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Schema
+from core.net.identity.passes import PASS_BYTES_MAX
 
 REQUEST_BYTES_MAX = 16 * 1024
 GRANT_BYTES_MAX = 2 * 1024 * 1024
 NAMES_MAX: Final = 500
 """Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
+AUDIT_LINES_MAX: Final = 100
 EARNED_MAX: Final = 256
 """Number of peers that come with a pass as those that were in rounds, the last ones."""
 
@@ -31,6 +37,8 @@ class PassRequest(msgspec.Struct, frozen=True):
     device: Annotated[str, Meta(max_length=40)]
     protocol: Annotated[int, Meta(ge=0, lt=2**53)] = 1
     """The newcomer's `core.base.wire.PROTOCOL`; the first did not say so."""
+    certificate: Annotated[bytes, Meta(max_length=PASS_BYTES_MAX)] = b""
+    """A member's last pass, for a desk that has not let it in itself; empty: it has none."""
 
 
 class InvitationCheck(msgspec.Struct, frozen=True):
@@ -51,6 +59,13 @@ class CollaborationNow(msgspec.Struct, frozen=True):
     samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
     """All of them together."""
     epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0
+
+
+class SiteHere(msgspec.Struct, frozen=True):
+    """Where people without an invitation sign in, and get a ticket (`core.backbone.ways.tickets`)."""
+
+    site: Annotated[str, Meta(max_length=255)] = ""
+    """Address of the page, without a path; empty: nobody signs in."""
 
 
 class KnownPeer(msgspec.Struct, frozen=True):
@@ -96,6 +111,8 @@ class AccountRequest(msgspec.Struct, frozen=True, kw_only=True):
     key: Peer32
     ended: Annotated[bytes, Meta(max_length=32)] = b""
     """Key of the computer that is ended; else empty."""
+    desk: Peer32
+    """The backbone that is asked: no other one can ask in the member's name by this signature."""
     at: Annotated[float, Meta(ge=0, le=1e12)]
     """When it was signed, Unix seconds of the backbone's clock."""
     nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
@@ -104,8 +121,8 @@ class AccountRequest(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Annotated[int, Meta(ge=0, lt=2**53)]
 
     def signed_bytes(self, manifest_id: bytes) -> bytes:
-        """Bytes that the member signs: purpose, collaboration, and all that is asked."""
-        asked = (self.act.value, self.key, self.ended, self.at, self.nonce, self.protocol)
+        """Bytes that the member signs: purpose, collaboration, and all that is asked of which desk."""
+        asked = (self.act.value, self.key, self.ended, self.desk, self.at, self.nonce, self.protocol)
         return b"potluck account 1\n" + manifest_id + msgspec.msgpack.encode(asked)
 
 
@@ -133,9 +150,57 @@ class AccountAnswer(msgspec.Struct, frozen=True):
     """False: peers are not told of the end, so that the last pass holds until its time is over."""
 
 
+class ModeratorAct(StrEnum):
+    """What a moderator asks a desk for."""
+
+    COPIES = "copies"
+    """The copies of the model, and how to go back to the one with this number, where it is not 0."""
+    AUDIT = "audit"
+    """What moderators did, the lines behind this number."""
+    PAGE = "page"
+    """An address at which this moderator signs in at the page, once."""
+
+
+class ModeratorQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A moderator's, signed with the moderator's key."""
+
+    act: ModeratorAct
+    key: Peer32
+    number: Annotated[int, Meta(ge=0, lt=2**31)] = 0
+    desk: Peer32
+    """The backbone that is asked: no other one can ask in the moderator's name by this signature."""
+    at: Annotated[float, Meta(ge=0, le=1e12)]
+    """When it was signed, Unix seconds of the backbone's clock."""
+    nonce: Annotated[bytes, Meta(min_length=16, max_length=16)]
+    signature: Annotated[bytes, Meta(max_length=SIGNATURE_BYTES)] = b""
+    """Over `signed_bytes`."""
+    protocol: Annotated[int, Meta(ge=0, lt=2**53)]
+
+    def signed_bytes(self, manifest_id: bytes) -> bytes:
+        """Bytes that the moderator signs: purpose, collaboration, and all that is asked."""
+        asked = (self.act.value, self.key, self.number, self.desk, self.at, self.nonce, self.protocol)
+        return b"potluck moderator 1\n" + manifest_id + msgspec.msgpack.encode(asked)
+
+
+class ModeratorAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a desk tells a moderator."""
+
+    copies: CopiesView | None = None
+    back: GoBack | None = None
+    """What moderators sign to have everybody go back to the copy that was named."""
+    lines: Annotated[tuple[AuditLine, ...], Meta(max_length=AUDIT_LINES_MAX)] = ()
+    count: Annotated[int, Meta(ge=0, lt=2**31)] = 0
+    """Number of the last line that there is."""
+    page: Annotated[str, Meta(max_length=400)] = ""
+    """The address that was asked for."""
+
+
 REQUESTS: Final = Schema(PassRequest, named="a request for a pass", bytes_max=REQUEST_BYTES_MAX, form="json")
 ACCOUNTS: Final = Schema(AccountRequest, named="a question about an account", bytes_max=1024, form="json")
+SITES: Final = Schema(SiteHere, named="the address of a page", bytes_max=1024, form="json")
 ANSWERS: Final = Schema(AccountAnswer, named="an account", bytes_max=64 * 1024, form="json")
 CHECKS: Final = Schema(InvitationCheck, named="a question about an invitation", bytes_max=1024, form="json")
 GRANTS: Final = Schema(PassGrant, named="a pass with contacts", bytes_max=GRANT_BYTES_MAX, form="json")
 REFUSALS: Final = Schema(JoinRefusal, named="a refusal", bytes_max=GRANT_BYTES_MAX, form="json")
+MODERATORS: Final = Schema(ModeratorQuestion, named="a moderator's question", bytes_max=1024, form="json")
+MODERATOR_ANSWERS: Final = Schema(ModeratorAnswer, named="an answer to a moderator", bytes_max=256 * 1024, form="json")

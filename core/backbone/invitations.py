@@ -6,6 +6,7 @@ has changed.  How often one was used follows from who was admitted with it (`cor
 
 import hmac
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,8 +14,9 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.backbone.refusals import BadInvitation, PlacesHeld
 from core.base.content import digest
-from core.base.ids import AccountId
+from core.base.ids import AccountId, PeerId
 from core.base.problems import BadInput, Damaged
 from core.base.usual_link import LINK_DAYS, LINK_USES
 from core.system.atomic_files import read_bounded, write_atomic
@@ -25,6 +27,10 @@ EARLIER_INVITATION: Final = "invite.txt"
 DAY_S: Final = 86_400.0
 INVITATIONS_MAX: Final = 1000
 """Number of invitations that are kept: a withdrawn one makes room."""
+HELD_S: Final = 180.0
+"""How long a use is held: a collaboration's files are there by then on most lines."""
+HELD_MAX: Final = 4
+"""Number of uses of one invitation that are held; more newcomers come in as long as there are uses beside those."""
 _BYTES_MAX: Final = 512 * 1024
 
 
@@ -55,6 +61,13 @@ class DeviceInvitation(Invitation, frozen=True, kw_only=True):
     """Lets one further computer of an account in; no file has it, so a backbone that starts again forgets it."""
 
     account: AccountId
+
+
+class Ticket(Invitation, frozen=True, kw_only=True):
+    """Lets one computer in of somebody who has signed in at the page; the first makes the account."""
+
+    person: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+    """The page's number of this person."""
 
 
 _Invitations = Annotated[list[Invitation], Meta(max_length=INVITATIONS_MAX)]
@@ -132,3 +145,73 @@ def found_in(invitations: Sequence[Invitation], secret: str) -> Invitation | Non
     """
     same = [one for one in invitations if hmac.compare_digest(one.secret.encode(), secret.encode())]
     return same[0] if same else None
+
+
+class InvitationUses:
+    """How often each invitation was used, and who is about to use it, which is not kept on the disk."""
+
+    def __init__(self) -> None:
+        self.spent: Counter[str] = Counter()
+        """Number of keys that each has let in, by `Invitation.id`."""
+        self._until: dict[tuple[str, PeerId], float] = {}
+
+    def hold(self, invitation: str, peer: PeerId, now: float) -> None:
+        """Hold a use, if there is room; one that is held is not held for longer.
+
+        Args:
+            invitation: `Invitation.id`.
+            peer: Who says that it is about to come in; nothing is proven yet.
+            now: Unix seconds.
+        """
+        if self.by_others(invitation, peer, now) < HELD_MAX:
+            self._until.setdefault((invitation, peer), now + HELD_S)
+
+    def by_others(self, invitation: str, peer: PeerId | None, now: float) -> int:
+        """Number of uses that are held for others.
+
+        Args:
+            invitation: `Invitation.id`.
+            peer: Who asks; None: somebody who only looks.
+            now: Unix seconds.
+        """
+        self._until = {who: until for who, until in self._until.items() if now <= until}
+        return sum(held == invitation and holder != peer for held, holder in self._until)
+
+    def release(self, invitation: str, peer: PeerId) -> None:
+        """It has come in, so that nothing is held for it any more."""
+        self._until.pop((invitation, peer), None)
+
+    def used(self, invitation: Invitation) -> int:
+        """Number of keys that an invitation has let in."""
+        return self.spent[invitation.id]
+
+    def is_open(self, invitation: Invitation, now: float) -> bool:
+        """Whether an invitation lets anybody in."""
+        return not invitation.has_expired(now) and not invitation.is_used_up(self.used(invitation))
+
+    def valid(
+        self, invitations: Sequence[Invitation], secret: str, *, now: float, peer: PeerId | None = None
+    ) -> Invitation:
+        """The invitation with this secret, if it lets somebody in now.
+
+        Args:
+            invitations: Those that hold.
+            secret: What the newcomer says.
+            now: Unix seconds.
+            peer: The newcomer, for whom a use may be held; None: somebody who only looks.
+
+        Raises:
+            BadInvitation: it is wrong, used up, or has expired.
+            PlacesHeld: others are about to use it up.
+        """
+        invitation = found_in(invitations, secret)
+        if invitation is None:
+            raise BadInvitation("withdrawn", "This invitation is not valid; the organiser may have withdrawn it.")
+        if invitation.has_expired(now):
+            raise BadInvitation("expired", "This invitation has expired.")
+        used = self.used(invitation)
+        if invitation.is_used_up(used):
+            raise BadInvitation("full", "This invitation has been used as often as it may be.")
+        if invitation.is_used_up(used + self.by_others(invitation.id, peer, now)):
+            raise PlacesHeld
+        return invitation

@@ -1,15 +1,16 @@
 """A member's pass on the disk, with what else lets it take part while no backbone answers.
 
 manifest.json   signed, and named by the link
-pass.json       the pass, the authority's certificate, contacts and names: as the welcome desk gave them last
+pass.json       the pass, contacts and names: as the welcome desk gave them last
 records.signed  what moderators have said, from the desk or from peers (core.authority.records)
 
-Nothing of it is believed for lying there: the manifest has the link's digest, the certificate the manifest's key, pass
-and records the authority's signature, and the time of the pass counts.  Contacts are places to ask: each peer there has
-to show its own pass.  Whoever can write to the folder gains what a server in between would: delay, and older records
-until the first peer tells newer ones.
+Nothing of it is believed for lying there: the manifest has the link's digest, the records the moderators'
+signatures, the pass that of an issuer, and the time of the pass counts.  Contacts are places to ask: each peer there
+has to show its own pass.  A program that can write to the folder gains what a server in between would: delay, and older
+records until the first peer tells newer ones.
 """
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -23,7 +24,8 @@ from core.base.ids import PeerId
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
 from core.base.problems import NotTrusted, Problem, RemoteProblem, Sentence
 from core.base.signing import Ed25519Verifier
-from core.net.identity.passes import Pass, signed_pass, verify_authority
+from core.net.identity.issuers import issuers_of
+from core.net.identity.passes import Pass, signed_pass
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 MANIFEST: Final = "manifest.json"
@@ -36,7 +38,6 @@ _BYTES_MAX: Final = 2 * GRANT_BYTES_MAX
 class KeptGrant(msgspec.Struct, frozen=True, kw_only=True):
     """Content of `pass.json`, as nobody has checked it yet."""
 
-    authority: Annotated[bytes, Meta(max_length=4096)]
     grant: PassGrant
     clock_ahead_s: Annotated[float, Meta(ge=-1e12, le=1e12)] = 0.0
 
@@ -46,7 +47,6 @@ class KeptPass:
     """What was kept of one pass, verified in all but the time."""
 
     manifest: Manifest
-    authority: bytes
     grant: PassGrant
     shown: Pass
     clock_ahead_s: float
@@ -76,7 +76,7 @@ class KeptPasses:
             NoSpace: the disk is full; what was kept before is still there.
             UserProblem: the system does not allow it.
         """
-        file = KeptGrant(authority=kept.authority, grant=kept.grant, clock_ahead_s=kept.clock_ahead_s)
+        file = KeptGrant(grant=kept.grant, clock_ahead_s=kept.clock_ahead_s)
         write_atomic(self._folder / FILE, msgspec.json.encode(file))
 
     def read(self) -> KeptPass | None:
@@ -94,9 +94,9 @@ class KeptPasses:
             if data is None:
                 return None
             file = msgspec.json.decode(data, type=KeptGrant)
-            verify_authority(file.authority, manifest.authority_id)
-            shown = signed_pass(file.grant.certificate, manifest.authority_id, self._manifest_id)
             records_of(manifest).learn(file.grant.records, None)
+            records = self.newest_records(manifest, file.grant.records, None)
+            shown = signed_pass(file.grant.certificate, issuers_of(records))
             if shown.peer != self._me:
                 raise NotTrusted(ANOTHERS)
         except (ValueError, Problem) as error:
@@ -107,7 +107,25 @@ class KeptPasses:
             )
             self._set_aside(path, Sentence(kept if path.name == FILE else described, why))
             return None
-        return KeptPass(manifest, file.authority, file.grant, shown, file.clock_ahead_s)
+        return KeptPass(manifest, file.grant, shown, file.clock_ahead_s)
+
+    def known(self) -> AuthorityRecords | None:
+        """What moderators have said, as far as it is kept; None: there is nothing that can be read."""
+        with contextlib.suppress(ValueError, Problem, OSError):
+            signed = read_bounded(self._folder / MANIFEST, MANIFEST_BYTES_MAX)
+            if signed is not None:
+                known = records_of(read_manifest(signed, Ed25519Verifier()))
+                known.learn(read_bounded(self._folder / RECORDS, BUNDLE_BYTES_MAX) or b"", None)
+                return known if known.seal.manifest_id == self._manifest_id else None
+        return None
+
+    @property
+    def certificate(self) -> bytes:
+        """The last pass, by which another backbone may know this computer; empty: there is none."""
+        with contextlib.suppress(ValueError, OSError):
+            data = read_bounded(self._folder / FILE, _BYTES_MAX)
+            return b"" if data is None else msgspec.json.decode(data, type=KeptGrant).grant.certificate
+        return b""
 
     def newest_records(self, manifest: Manifest, offered: bytes, now: float | None) -> AuthorityRecords:
         """What moderators have said: what is kept, and what is offered, which is kept from now on.

@@ -68,6 +68,14 @@ class KeptCopy:
         """Beginning of its state's lineage, 8 hex digits, according to the file's name."""
         return _split(self.path)[1].split("-")[2].partition(".")[0]
 
+    @property
+    def came(self) -> float:
+        """When it came, Unix seconds; 0: it is gone."""
+        try:
+            return self.path.stat().st_mtime
+        except OSError:
+            return 0.0
+
 
 def kept_copies(folder: Path) -> list[KeptCopy]:
     """The copies in a folder, the first one first; what cannot be listed counts as none."""
@@ -105,15 +113,16 @@ def note_loss(folder: Path, number: int, loss: float | None) -> None:
         _LOG.warning("the loss of a copy of the model is not noted: %s", problem)
 
 
-def way_back(folder: Path, number: int) -> GoBack:
+def way_back(folder: Path, number: int, manifest: bytes) -> GoBack:
     """What moderators sign to have everybody go back to a copy.
 
     Args:
         folder: Folder of the copies.
         number: The copy's.
+        manifest: The collaboration's id.
 
     Raises:
-        BadInput: there is no such copy.
+        BadInput: there is no such copy, or it is another collaboration's, which somebody has put there.
         Damaged: it is not what was written.
         NoSpace: the disk is full.
         UserProblem: the system does not allow it.
@@ -123,7 +132,13 @@ def way_back(folder: Path, number: int) -> GoBack:
         raise BadInput("There is no copy {number}.", number, hint="List them with: potluck copies --charter DIR")
     part = folder / f".root.{os.getpid()}-{token_hex(6)}"  # a backbone that starts deletes what is torn
     try:
+        header = _header(copies[number].path)
+        if header is not None and header.manifest != manifest.hex():  # nobody could load it
+            message, hint = "The checkpoint {name} is of another collaboration.", "Choose another one."
+            raise BadInput(message, copies[number].path.name, hint=hint)
         return derive_root(copies[number].path, part, token_bytes(ORIGIN_BYTES))
+    except OSError as error:
+        raise problem_of(error, copies[number].path) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -172,7 +187,10 @@ class KeptStates:
             try:
                 header, file = _header(path), DiskStateFile(path, None)
                 if header is not None and names_digest(_split(path)[1], file.digest):
-                    return StateKept(_named(header), file, _credited(header))
+                    if header.manifest == self._manifest:
+                        return StateKept(_named(header), file, _credited(header))
+                    _LOG.warning("%s is another collaboration's: nobody is offered it", path.name)
+                    continue
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
             except (OSError, Problem) as error:  # newcomers are welcome even if a copy cannot be read
                 _LOG.warning("the copy of the model %s cannot be read: %s", path.name, error)
@@ -195,7 +213,7 @@ class KeptStates:
             with contextlib.suppress(OSError):
                 header = _header(path)
                 lineage = b"" if header is None else bytes.fromhex(header.lineage)
-                if lineage[-ORIGIN_BYTES:] == back.root[-ORIGIN_BYTES:]:
+                if not back.undoes(lineage):
                     return None
                 if lineage == back.source:
                     sources.append((number, path))

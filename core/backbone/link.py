@@ -7,8 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from core.api.joined import LETTERS_MAX, LINK_LETTERS_MAX
+from core.authority.issuers import Issuer
 from core.base.problems import BadInput
-from core.net.addresses.hosts import read_host
+from core.net.addresses.hosts import is_literal, is_name, read_host
 
 SCHEME = "potluck"
 PLACES_MAX: Final = 8
@@ -23,7 +24,8 @@ _ALSO = "also="
 class Link:
     """A link as people pass it on: `potluck://host:port/<manifest id in hex>?also=host:port,host:port#<invitation>`.
 
-    Programs that know one address only pass over what stands behind the question mark.
+    Programs that know one address only pass over what stands behind the question mark.  By a link without an invitation
+    members go on, and people come in who sign in at the collaboration's page.
     """
 
     host: str
@@ -36,7 +38,8 @@ class Link:
     def __str__(self) -> str:
         also = ",".join(place(host, port) for host, port in self.also)
         more = f"?{_ALSO}{also}" if also else ""
-        return f"{SCHEME}://{place(self.host, self.port)}/{self.manifest_id.hex()}{more}#{self.invite}"
+        invite = f"#{self.invite}" if self.invite else ""
+        return f"{SCHEME}://{place(self.host, self.port)}/{self.manifest_id.hex()}{more}{invite}"
 
     @property
     def where(self) -> str:
@@ -70,6 +73,19 @@ def link_to(hosts: Sequence[str], port: int, manifest_id: bytes, invite: str) ->
     """
     first, *others = hosts
     return Link(first, port, manifest_id, invite, tuple((host, port) for host in others))
+
+
+def with_desks(link: Link, issuers: Sequence[Issuer]) -> Link:
+    """The link with the addresses of all desks that let people in, for a member: any of them renews its pass.
+
+    Args:
+        link: By which it has joined.
+        issuers: Those of the moderators' newest list.
+    """
+    known = {(one.host, one.port) for one in link.each}
+    told = dict.fromkeys((at.host, at.port) for one in issuers if one.until is None for at in one.places)
+    found = [place for place in told if place not in known and (is_literal(place[0]) or is_name(place[0]))]
+    return replace(link, also=(*link.also, *found)) if found else link
 
 
 def read_hosts(said: Sequence[str]) -> tuple[str, ...]:
@@ -113,8 +129,8 @@ def parse_link(text: str) -> Link:
     manifest = _MANIFEST.match(parts.path)
     if manifest is None:
         raise BadInput("This link does not say which collaboration it leads to.", hint=hint)
-    if not _INVITE.match(parts.fragment):
-        raise BadInput("This link has no invitation.", hint=hint)
+    if parts.fragment and not _INVITE.match(parts.fragment):
+        raise BadInput("The invitation in this link cannot be read.", hint=hint)
     also.pop((host, port), None)
     link = Link(host, port, bytes.fromhex(manifest[1]), parts.fragment, tuple(also)[: PLACES_MAX - 1])
     for each in link.each:

@@ -1,6 +1,7 @@
-"""What a backbone does for the members beside letting them in: it averages, and seeds the organiser's shards."""
+"""What a backbone does for members beside letting them in: it averages, seeds shards, and keeps copies of experts."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
@@ -10,10 +11,16 @@ from core.backbone.charter import SHARDS, Charter
 from core.backbone.site_facts import SiteFacts, SiteSources
 from core.backbone.site_process import SiteAddress, keep_site
 from core.base.problems import BadInput
+from core.kept.state_files import DiskStateSink
+from core.session.session import Companion
 from core.session.shards import catalogue_of, exchange_of, indexes_of, seeds_of
+from core.swarm.experts import archive, keeping, other_hosts, records
 from core.swarm.participant import Participant
-from core.swarm.shards.exchange import ShardExchange
+from core.system.atomic_files import make_directory
+from core.workers.expert_shelf import COPIES_KEPT
 
+EXPERTS: Final = "experts"
+"""Folder of the charter with copies of experts."""
 HELP_BYTES: Final = 512 * 1024 * 1024
 """A backbone is there all the time and has no model: it averages for the others what their lines are too slow for."""
 
@@ -32,18 +39,21 @@ class Offers:
     shards: Path | None = None
     site: SiteAddress | None = None
 
-    def exchange(self, participant: Participant, charter: Charter) -> ShardExchange | None:
-        """What gives the shards, each of which is read once, to be sure; None: there are none.
+    def companions(self, participant: Participant, charter: Charter) -> Sequence[Companion]:
+        """What gives the shards, if there are any, each of which is read once, and keeps copies of experts.
 
         Raises:
             BadInput: the collaboration lists no shards, or none of them lies in the folder.
             Damaged: a file is not the shard that it is called.
         """
+        return [*self._shards(participant, charter), *archives(participant, charter)]
+
+    def _shards(self, participant: Participant, charter: Charter) -> Sequence[Companion]:
         indexes = indexes_of(charter.manifest, charter.blobs)
         own = {place: charter.folder / SHARDS / str(place) for place in indexes}
         folders = {place: self.shards or folder for place, folder in own.items() if self.shards or folder.is_dir()}
         if not folders and self.shards is None:
-            return None
+            return ()
         if not indexes:
             raise BadInput(
                 "This collaboration lists no shards, so none can be shared.",
@@ -52,7 +62,7 @@ class Offers:
         catalogue = catalogue_of(charter.manifest.id, indexes)
         seeds = seeds_of(indexes, folders)
         exchange, _ = exchange_of(participant, catalogue, charter.folder / "shards", budget=lambda: 0, seeds=seeds)
-        return exchange
+        return (exchange,)
 
     async def show(self, known: SiteSources, now: Callable[[], float]) -> None:
         """Serve the page, where that is wanted, until cancelled.
@@ -63,6 +73,26 @@ class Offers:
         """
         if self.site is not None:
             await keep_site(self.site, SiteFacts(known), now, SystemRandom())
+
+
+def archives(participant: Participant, charter: Charter) -> Sequence[Companion]:
+    """What keeps copies of experts, where the model has some, in half of the disk that is free."""
+    numbers = charter.manifest.mixture
+    if numbers is None:
+        return ()
+    folder, mixture = charter.folder / EXPERTS, records.Mixture.of(charter.manifest.id, numbers)
+    make_directory(folder)
+    used = sum(path.stat().st_size for path in folder.glob("expert-*"))
+    room = int((shutil.disk_usage(folder).free / 2 + used) / (COPIES_KEPT * mixture.file_bytes))
+    parts = keeping.KeepingParts(
+        hosts=other_hosts.OtherHosts(participant.me, mixture.owner_most),
+        hosted=(),
+        directory=participant.dht,
+        sink=DiskStateSink(folder / "incoming"),
+        members=participant.donor.members,
+        room=room,
+    )
+    return (archive.ExpertArchive(participant.me, mixture, parts, random=SystemRandom(), trace=participant.trace),)
 
 
 USUAL: Final = Offers()

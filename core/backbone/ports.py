@@ -11,6 +11,8 @@ from core.backbone.link import PLACES_MAX
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 PORTS = "ports.json"
+LOCK = "backbone.lock"
+"""File of a charter on which the backbone that runs there holds a lock."""
 _BYTES_MAX = LETTERS_MAX + 1024
 
 

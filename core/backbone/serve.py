@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import socket
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
@@ -13,7 +12,7 @@ from typing import Any
 import msgspec
 
 from core.api.snapshot import BACKBONE
-from core.authority.decisions import Decisions
+from core.authority.decisions import Decisions, GoBack
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.admission_log import AdmissionLog, Newcomer
@@ -23,15 +22,18 @@ from core.backbone.copy_check import check_copy
 from core.backbone.desk_messages import KnownPeer
 from core.backbone.kept_states import KeptStates
 from core.backbone.link import Link, link_to
-from core.backbone.names import BACKBONE_NAME
-from core.backbone.offers import USUAL, Offers
+from core.backbone.log_copies import LogCopies
+from core.backbone.mirrors import keep_mirrors
+from core.backbone.moderators.audit_log import AuditWatch
+from core.backbone.moderators.seen_parts import SeenParts
+from core.backbone.offers import EXPERTS, USUAL, Offers
 from core.backbone.people import People
 from core.backbone.ports import Ports, read_ports, write_ports
 from core.backbone.remembered import RememberedContacts, backbone_key
 from core.backbone.site_facts import SiteSources
 from core.backbone.welcome import WelcomeDesk, presence
+from core.base.names import BACKBONE_NAME
 from core.base.problems import Busy, Problem, RemoteProblem
-from core.base.state_header import ORIGIN_BYTES
 from core.ledger.receipts import ReceiptLog
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
@@ -43,11 +45,9 @@ from core.session.participant import Role, participant_of
 from core.session.session import Session
 from core.swarm.participant import Participant
 from core.swarm.words.facts import Help, StateNotKept
-from core.swarm.words.orders import CopyFailed, Keep
+from core.swarm.words.orders import CopyFailed, Keep, KeyElsewhere
 from core.swarm.words.states import StateName
-from core.system.atomic_files import delete_torn
-from core.system.file_lock import held
-from core.system.parent_watch import stop_on_signals, watch_parent
+from core.workers.expert_shelf import ExpertShelf
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,10 +57,9 @@ RECEIPTS = "receipts"
 REMEMBER_S = 30.0
 HEED_S = 3.0
 """Seconds between two looks at what moderators have decided."""
-LOCK = "backbone.lock"
+BACK_S = 600.0
+"""Rest after the copy to which all go back could not be given: it is read whole each time."""
 REFUSED_COPY = "a copy of the model at epoch %d is not offered. %s It was set aside as %s"
-LEAVING_S = 10.0
-"""A backbone that was just told to stop has so long to leave."""
 BACKBONE_RELAY = RelaySettings(
     circuits=256,
     circuits_per_peer=16,
@@ -92,6 +91,7 @@ class Backbone:
         bind: Address to listen on.
         ports: Addresses that others are told, at least one, and ports to listen at; 0: those of the last time, or any.
         offers: What it does for members beside letting them in.
+        copying: Copies the admission logs of other backbones, until cancelled; None: nobody does.
     """
 
     def __init__(
@@ -102,39 +102,42 @@ class Backbone:
         ports: Ports,
         clock: Clock,
         offers: Offers = USUAL,
+        copying: Callable[[LogCopies, Callable[[], float]], Coroutine[None, None, None]] | None = None,
     ) -> None:
         self._charter = charter
         self._bind = bind
         self._clock = clock
         self._wanted = ports
         self._offers = offers
+        self._copying = copying
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
         self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
+        self._tried: tuple[GoBack | None, float] = None, 0.0  # what was given in vain, and when it is tried again
         self._fetched = asyncio.Queue[Keep]()
         """Copies that are to be checked and taken."""
-        self._copy_failed = ""
-        """Why the last copy could not be taken: the log has it once."""
         self._key = backbone_key(charter.folder / "backbone.key")
-        self._authority = Authority(charter.authority, charter.manifest.id)
+        self._authority = Authority(charter.authority, charter.manifest.id, charter.manifest.authority_id)
         self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(Newcomer(self._key.peer_id, BACKBONE_NAME), invitation="", now=clock.now())
         self._people = People(charter, self._admission_log)
         role = replace(_role(bind, self._receipts), account=self._admission_log.accounts.of)
         participant = participant_of(charter.manifest, role, keys=self._key, folder=charter.folder)
+        self._seen_parts = SeenParts(charter.folder, participant.rounds.distances)
         self._session: Session[Participant] = Session(
             participant,
-            shards=offers.exchange(participant, charter),
+            companions=offers.companions(participant, charter),
             admission=Admission(
                 keys=self._key,
                 pass_der=self._new_pass(),
-                authority_der=self._authority.certificate,
+                authority_id=charter.manifest.authority_id,
                 manifest_id=charter.manifest.id,
                 records=read_charter_records(charter).to_bytes(),
             ),
             clock=clock,
             owner=self._on_event,
         )
+        self._experts = ExpertShelf(charter.folder / EXPERTS, self._session.deliver)
         self._desk = WelcomeDesk(
             charter=charter,
             authority=self._authority,
@@ -143,6 +146,10 @@ class Backbone:
             now=clock.now,
             trace=self._session.peer.trace,
         )
+        pages = self._desk.moderators.pages
+        pages.people, pages.distances = self._people, participant.rounds.distances
+        did, said = self._desk.moderators.audit, self._session.authority
+        self._audit = AuditWatch(did, said, self._admission_log, lambda: charter.invitations)
         self._desk.presence = lambda: presence(self._session.peer.view(clock.now()))
         self._desk.earned = lambda: participant.view(clock.now()).earned
         self._desk_context = server_context(key=self._key, pass_der=self._new_pass())
@@ -180,17 +187,31 @@ class Backbone:
 
     async def serve(self, stop: asyncio.Event) -> None:
         """The backbone lets people in and keeps its own pass fresh until `stop` is set, then closes."""
-        known = SiteSources(self._charter, self._people, self._session.authority, self._desk.presence)
+        session, desk = self._session, self._desk
+        known = SiteSources(
+            self._charter,
+            self._people,
+            session.authority,
+            desk.presence,
+            desk.tickets,
+            desk.moderators.pages,
+            lambda: session.stats.moved_bytes,
+        )
         site = self._offers.show(known, self._clock.now)
+        self._experts.put_all()
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = (self._session.run(), self._session.keep_pass(self._renewed), self._remember(), self._heed())
-                living = [group.create_task(task) for task in (*tasks, self._keep_copies(), site)]
+                copying = () if self._copying is None else (self._copying(self._desk.copies, self._clock.now),)
+                mirrors = keep_mirrors(self._charter.folder, session.deliver)
+                more = (self._keep_copies(), self._experts.keep(), mirrors, site, *copying)
+                living = [group.create_task(task) for task in (*tasks, *more)]
                 await stop.wait()
                 for task in living:
                     task.cancel()
         finally:
             self._people.close(self._clock.now())
+            self._seen_parts.save()
             self._remembered.save(self._session.peer.contacts)
             await self._desk.close()
             await self._session.close()
@@ -198,12 +219,13 @@ class Backbone:
     def _open_invitation(self) -> str:
         """The secret of the oldest invitation that lets people in; empty: there is none."""
         log, now = self._admission_log, self._clock.now()
-        return next((one.secret for one in self._charter.invitations if log.is_open(one, now)), "")
+        return next((one.secret for one in self._charter.invitations if log.uses.is_open(one, now)), "")
 
     async def _remember(self) -> None:
         while True:
             await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
             self._remembered.save(self._session.peer.contacts)
+            self._seen_parts.save()
 
     async def _heed(self) -> None:
         """Tell the swarm what was decided here meanwhile, go back if all do, and note who is here."""
@@ -214,9 +236,11 @@ class Backbone:
             self._people.look(view.peers.keys() - view.silent, now)
             try:
                 self._session.learn_records(await merged_records(self._charter, self._session.authority))
-                await self._go_back()
+                self._audit.look(now)
+                self._desk.copies.note(self._session.host.passes, now)
+                await self._go_back(now)
             except Problem as problem:
-                _LOG.warning("what moderators have decided is not read: %s", problem)
+                _LOG.warning("what moderators have decided is not followed: %s", problem)
 
     async def _renewed(self) -> bytes:
         """A new pass, which the welcome desk shows as well."""
@@ -239,10 +263,12 @@ class Backbone:
         del now
         if isinstance(event, Keep):
             self._fetched.put_nowait(event)
+        elif self._experts.take(event):
+            pass
         elif isinstance(event, CopyFailed):
-            if event.reason != self._copy_failed:
-                _LOG.warning("no copy of the model could be taken: %s", event.reason)
-            self._copy_failed = event.reason
+            self._people.no_copy(event.reason)
+        elif isinstance(event, KeyElsewhere):
+            self._people.elsewhere(event.host, event.port)
         elif isinstance(event, AuthorityDecided):
             self._people.decided(event.shut_out)
         elif isinstance(event, Receipted):
@@ -262,20 +288,21 @@ class Backbone:
                     _LOG.warning(REFUSED_COPY, copy.name.epoch, check.fault, aside)
                     self._session.deliver(StateNotKept(lied=True))
                     continue
-                if self._undoes(copy.name):
+                back = self._session.authority.decisions.back
+                if back is not None and back.undoes(copy.name.lineage):
                     raise Busy("It was fetched before everybody went back to an earlier one.")
                 kept = await asyncio.to_thread(self._states.keep, copy, check.loss)
             except Problem as problem:
                 _LOG.warning("a copy of the model is not kept: %s", problem)
                 self._session.deliver(StateNotKept(lied=isinstance(problem, RemoteProblem)))
             else:
-                self._copy_failed = ""
+                self._people.no_copy("")
                 _LOG.info("a copy of the model at epoch %d is kept", copy.name.epoch)
                 self._people.read(kept)
                 self._session.deliver(kept)
 
-    async def _go_back(self) -> None:
-        """Give the copy to which everybody goes back, once moderators have decided so.
+    async def _go_back(self, now: float) -> None:
+        """Give the copy to which everybody goes back, once moderators have decided so, unless that has just failed.
 
         Raises:
             Damaged: the copy is not what was written; so does NoSpace, when the disk is full.
@@ -283,48 +310,12 @@ class Backbone:
         back = self._session.authority.decisions.back
         proposed = (one.content.back for one in self._session.authority.proposals if isinstance(one.content, Decisions))
         self._states.wanted = frozenset(one.source for one in (back, *proposed) if one is not None)
-        root = None if back is None else await asyncio.to_thread(self._states.go_back, back)
+        if back is None or (back == self._tried[0] and now < self._tried[1]):
+            return
+        self._tried = back, now + BACK_S
+        root = await asyncio.to_thread(self._states.go_back, back)
+        self._tried = back, now
         if root is not None:
             _LOG.info("everybody goes back to the copy of epoch %d", root.name.epoch)
             self._people.read(root)
             self._session.deliver(root)
-
-    def _undoes(self, state: StateName) -> bool:
-        back = self._session.authority.decisions.back
-        return back is not None and state.origin != back.root[-ORIGIN_BYTES:]
-
-
-async def serve_backbone(
-    charter: Charter, made: Callable[[], Backbone], *, with_parent: bool, say: Callable[[Link], object]
-) -> None:
-    """Run a backbone until it is told to stop.
-
-    Args:
-        charter: The collaboration.
-        made: Makes the backbone, once no other one runs on the charter.
-        with_parent: End also when stdin closes.  Without it a backbone outlives the terminal that started it.
-        say: Takes the link, once others can join by it.
-
-    Raises:
-        Busy: a backbone runs on this charter, or another program has a port that was asked for.
-    """
-    stop = asyncio.Event()
-    if with_parent:
-        watch_parent(stop.set)
-    stop_on_signals(stop.set)
-    taken = Busy("A backbone runs on this charter already.", hint="Hand out its link, or stop it and start again.")
-    async with held(charter.folder / LOCK, patience_s=LEAVING_S, otherwise=taken):
-        delete_torn(charter.folder)
-        backbone = made()
-        link = await backbone.open()
-        if backbone.moved_from:
-            sys.stderr.write(
-                f"potluck: Earlier links name port {backbone.moved_from}, where this backbone is no longer: "
-                "hand out the new link, or free that port and start again.\n"
-            )
-        if not link.invite:
-            sys.stderr.write("potluck: No invitation lets people in: make one with potluck invite.\n")
-        say(link)
-        _LOG.info("the backbone starts")  # a start without an end before it: it was killed
-        await backbone.serve(stop)
-        _LOG.info("the backbone ends")

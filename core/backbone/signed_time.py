@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.ids import PeerId
+from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import NotTrusted, WireProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier
 from core.base.wire import Schema
@@ -29,7 +29,13 @@ class SignedTime(msgspec.Struct, frozen=True):
     time: Annotated[float, Meta(ge=0, le=1e12)]
     """The backbone's clock, Unix seconds."""
     signature: Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
-    """The authority's, over `time_signed_bytes`."""
+    """The issuer's, over `time_signed_bytes`."""
+    by: Annotated[bytes, Meta(max_length=PEER_ID_BYTES)] = b""
+    """The issuer's key; empty: the manifest's, at a backbone of an earlier version."""
+
+    def issuer(self, founder: PeerId) -> PeerId:
+        """The key by which it is signed; `founder` is the manifest's."""
+        return PeerId(self.by) if self.by else founder
 
 
 TIMES: Final = Schema(SignedTime, named="a signed time", bytes_max=_BYTES_MAX, form="json")
@@ -45,8 +51,8 @@ def time_signed_bytes(nonce: bytes, time: float) -> bytes:
     return b"potluck time 1\n" + nonce + struct.pack(">d", time)
 
 
-def read_time(data: bytes, nonce: bytes, authority_id: PeerId) -> float:
-    """The time in an answer, Unix seconds.
+def read_time(data: bytes, nonce: bytes, authority_id: PeerId) -> SignedTime:
+    """The time in an answer; whether its issuer is one of the collaboration, its reader has to know.
 
     Args:
         data: The answer.
@@ -54,15 +60,16 @@ def read_time(data: bytes, nonce: bytes, authority_id: PeerId) -> float:
         authority_id: The authority's public key, from the manifest.
 
     Raises:
-        NotTrusted: the authority has not signed it for this nonce.
+        NotTrusted: its issuer has not signed it for this nonce.
     """
     try:
         signed = TIMES.decode(data)
     except WireProblem as error:
         raise _unproven() from error
-    if not Ed25519Verifier().verify(authority_id, signed.signature, time_signed_bytes(nonce, signed.time)):
+    issuer = signed.issuer(authority_id)
+    if not Ed25519Verifier().verify(issuer, signed.signature, time_signed_bytes(nonce, signed.time)):
         raise _unproven()
-    return signed.time
+    return signed
 
 
 def _unproven() -> NotTrusted:

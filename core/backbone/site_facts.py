@@ -7,35 +7,43 @@ from pathlib import Path
 import msgspec
 
 from core.api.site_view import (
+    COMPUTERS_MAX,
     COPIES_MAX,
     CURVE_MAX,
     LENGTH_BYTES,
+    LINK_LETTERS,
     NAME_LETTERS,
     PEOPLE_MAX,
     VIEW_BYTES_MAX,
     WORDS_LETTERS,
     SiteCopy,
+    SiteEnd,
     SiteNotice,
     SitePerson,
     SiteText,
     SiteView,
 )
-from core.authority.decisions import Newcomers
+from core.authority.decisions import Decisions, EndState
 from core.authority.records import AuthorityRecords
 from core.backbone.charter import Charter
 from core.backbone.desk_messages import CollaborationNow
 from core.backbone.kept_states import STATES, kept_copies, losses_of
 from core.backbone.link import link_to
-from core.backbone.names import BACKBONE_NAME
+from core.backbone.moderators.moderator_desk import PageDesk
 from core.backbone.people import People
 from core.backbone.ports import read_ports
+from core.backbone.ways.tickets import Tickets
 from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.ids import PeerId, short
+from core.base.names import BACKBONE_NAME
 from core.base.problems import printable
+from core.base.site.channel import DeskAct, DeskAnswer, DeskAsk
+from core.base.site.ways import WaysIn
 from core.base.tasks import BLANKS
 from core.ledger.credits import COUNT_MAX, OTHERS
 from core.ledger.ledger import Ledger, LedgerRow
 from core.ledger.site_days import SiteDays
+from core.system.child_process import own_command, trains
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +55,18 @@ class SiteSources:
         people: Names, and who gave how much.
         authority: What moderators have said.
         here: Tells what goes on.
+        tickets: Let in who has signed in at the page.
+        moderators: Answers the page about moderators.
+        traffic: Tells how many bytes this backbone has sent and received since its start.
     """
 
     charter: Charter
     people: People
     authority: AuthorityRecords
     here: Callable[[], CollaborationNow]
+    tickets: Tickets
+    moderators: PageDesk
+    traffic: Callable[[], int] = lambda: 0
 
 
 class SiteFacts:
@@ -75,9 +89,42 @@ class SiteFacts:
         self._link = str(link).removesuffix("#")
 
     @property
+    def folder(self) -> Path:
+        """The charter's folder, in which the page's database lies."""
+        return self._folder
+
+    @property
     def copies(self) -> Path:
         """The folder of copies of the model."""
         return self._folder / STATES
+
+    @property
+    def model_command(self) -> list[str]:
+        """What asks a copy of the model, up to the copy; empty: this computer lacks what loads one."""
+        if not trains():
+            return []
+        charter = self._sources.charter
+        where = ("--manifest", str(charter.manifest_path), "--blobs", str(charter.blobs))
+        return [*own_command("use-model", "core.training.programs.use"), *where]
+
+    def opened(self, ways: WaysIn | None) -> None:
+        """Tell where people sign in from now on.
+
+        Args:
+            ways: Of the page; None: nobody signs in.
+        """
+        self._sources.tickets.site = "" if ways is None or not ways.told else ways.address
+        self._sources.moderators.address = "" if ways is None else ways.address
+
+    async def answer(self, ask: DeskAsk, now: float) -> DeskAnswer:
+        """Answer the page.
+
+        Args:
+            ask: As it came.
+            now: Unix seconds.
+        """
+        of_people = ask.act in {DeskAct.TICKET, DeskAct.DEVICES, DeskAct.END}
+        return await (self._sources.tickets if of_people else self._sources.moderators).answer(ask, now)
 
     def close(self) -> None:
         """Write down what the days came to."""
@@ -100,7 +147,7 @@ class SiteFacts:
         manifest, records, here = self._sources.charter.manifest, self._sources.authority, self._sources.here()
         copies = self._copies()
         self._count(copies, now)
-        self._days.looked(here.computers, now)
+        self._days.looked(here.computers, now, self._sources.traffic())
         return SiteView(
             at=now,
             id=manifest.id.hex(),
@@ -110,7 +157,7 @@ class SiteFacts:
             fills_blanks=manifest.task in BLANKS,
             moderators=tuple(_shown(one.name) for one in records.roles.moderators),
             threshold=records.roles.threshold,
-            open_to_newcomers=records.decisions.newcomers is not Newcomers.CLOSED,
+            open_to_newcomers=records.decisions.lets_in,
             link=self._link,
             computers=here.computers,
             samples_per_s=here.samples_per_s,
@@ -118,6 +165,7 @@ class SiteFacts:
             last_epoch=manifest.last_epoch,
             target_samples=manifest.target_samples,
             samples=self._samples,
+            origin=self._sources.people.origin.hex(),
             curve=tuple(self._sources.people.board.curve[-CURVE_MAX:]),
             people=self._people,
             days=self._days.days,
@@ -127,6 +175,7 @@ class SiteFacts:
                 for one in sorted(records.decisions.notices, key=lambda one: one.at, reverse=True)
                 if now < one.until
             ),
+            end=_end(records.decisions),
             texts=tuple(map(_text, manifest.sources)),
         )
 
@@ -145,8 +194,8 @@ class SiteFacts:
 
     def _ranked(self, shut_out: Collection[PeerId]) -> Iterator[SitePerson]:
         """People with counted samples, each with all their computers, who gave most first; equal ones share a rank."""
-        log, given = self._sources.people.log, dict[PeerId, LedgerRow]()
-        for peer, row in self._sources.people.board.ledger.rows.items():
+        log, rows, given = self._sources.people.log, self._sources.people.board.ledger.rows, dict[PeerId, LedgerRow]()
+        for peer, row in rows.items():
             first = next(iter(log.accounts.keys(log.accounts.of(peer))), peer)
             given[first] = given.get(first, LedgerRow()) + row
         backbones = {OTHERS, *log.keys_of(BACKBONE_NAME)}
@@ -156,9 +205,11 @@ class SiteFacts:
         for place, (peer, row) in enumerate(ordered[:PEOPLE_MAX], start=1):
             if row.samples != before:
                 rank, before = place, row.samples
-            is_out = log.accounts.among(log.accounts.of(peer), shut_out)
-            name = "" if is_out else _shown(log.name_of(peer) or short(peer))
-            yield SitePerson(rank, name, row.samples, row.epochs, row.reduced)
+            account = log.accounts.of(peer)
+            name = "" if log.accounts.among(account, shut_out) else _shown(log.name_of(peer) or short(peer))
+            keys = log.accounts.keys(account)[:COMPUTERS_MAX] or (peer,)
+            computers = tuple(rows[key].samples if key in rows else 0 for key in keys)
+            yield SitePerson(rank, name, row.samples, row.epochs, row.reduced, account, computers)
 
     def _copies(self) -> tuple[SiteCopy, ...]:
         """The copies that lie in the charter, the last one first."""
@@ -172,6 +223,13 @@ class SiteFacts:
             loss = losses.get(copy.number)
             found.append(SiteCopy(copy.number, copy.epoch, stat.st_mtime, stat.st_size, loss, copy.path.name))
         return tuple(found)
+
+
+def _end(decided: Decisions) -> SiteEnd | None:
+    if (end := decided.end) is None:
+        return None
+    words, link = _shown(end.words, WORDS_LETTERS), _shown(end.successor, LINK_LETTERS)
+    return SiteEnd(float(decided.number), end.state is EndState.PAUSED, words, link)
 
 
 def _text(source: DataSource) -> SiteText:

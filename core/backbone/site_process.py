@@ -1,10 +1,12 @@
 """The process that shows a collaboration to everybody: the backbone keeps it alive, and tells it what there is.
 
-It holds no key, so a hole in a page costs pages.  What it shows comes by its stdin, whose end ends it; it says nothing
-back.
+It holds no key, so a hole in a page costs pages.  What it shows comes by its stdin, whose end ends it.  On its stdout
+it asks about people who have signed in there, one question after another (`core.backbone.ways.tickets`), and about
+moderators (`core.backbone.moderators.moderator_desk`); a process that says something else there is ended.
 """
 
 import asyncio
+import contextlib
 import importlib.util
 import logging
 import socket
@@ -14,9 +16,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+import msgspec
+
+from core.api.site_view import LENGTH_BYTES
 from core.backbone.link import place
 from core.backbone.site_facts import SiteFacts
+from core.backbone.ways.ways_file import WaysFile
 from core.base.problems import BadInput, Busy
+from core.base.site.channel import ASK_BYTES_MAX, DeskAsk, SiteStart, framed
+from core.base.site.ways import LOOPBACK, WaysIn
 from core.net.listening import refusal
 from core.system.child_process import own_command
 from core.system.reports import end
@@ -28,7 +36,10 @@ VIEW_S: Final = 1.0
 """Seconds between two views."""
 STUCK_S: Final = 15.0
 """A process that takes no view for so long is ended."""
+START_S: Final = 60.0
+"""The same for its first view, before which it loads its libraries: seconds, on a computer whose cores are busy."""
 EXIT_S: Final = 2.0
+_ASKS: Final = msgspec.msgpack.Decoder(DeskAsk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +48,16 @@ class SiteAddress:
 
     host: str
     port: int
+    database: str = ""
+    """Address of PostgreSQL's; empty: the page's database is a file in the charter."""
 
     def __str__(self) -> str:
         return f"http://{place(self.host, self.port)}/"
+
+    @property
+    def ways(self) -> WaysIn | None:
+        """The ways in where none are written down: moderators sign in on this computer; None: nobody does."""
+        return WaysIn(str(self).rstrip("/")) if self.host in LOOPBACK else None
 
     def check(self) -> None:
         """See that a page can be served there.
@@ -64,7 +82,7 @@ async def keep_site(address: SiteAddress, facts: SiteFacts, now: Callable[[], fl
 
     Args:
         address: Where it serves.
-        facts: What it shows.
+        facts: What it shows, and is answered.
         now: Unix seconds.
         random: Draws the jitter of the waits.
     """
@@ -83,22 +101,53 @@ async def keep_site(address: SiteAddress, facts: SiteFacts, now: Callable[[], fl
 async def _run_once(address: SiteAddress, facts: SiteFacts, now: Callable[[], float]) -> None:
     process = await asyncio.create_subprocess_exec(
         *own_command("site", "core.site"),
-        *(address.host, str(address.port), str(facts.copies)),
+        *(address.host, str(address.port), str(facts.copies), *facts.model_command),
         stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     assert process.stdin is not None
+    assert process.stdout is not None
+    ways = WaysFile(facts.folder)
     ended = asyncio.ensure_future(process.wait())
+    answering = asyncio.ensure_future(_answer(process.stdout, process.stdin, facts, now))
+    patience_s = START_S
     try:
-        while not ended.done():
+        while not ended.done() and not answering.done():
+            if ways.changed():
+                opened = ways.ways or address.ways
+                facts.opened(opened)
+                process.stdin.write(framed(SiteStart(str(facts.folder), address.database, opened)))
+                if ways.problem is not None:
+                    _LOG.warning("the ways in stay as they are: %s", ways.problem)
             process.stdin.write(facts.frame(now()))
-            async with asyncio.timeout(STUCK_S):
+            async with asyncio.timeout(patience_s):
                 await process.stdin.drain()
-            await asyncio.wait({ended}, timeout=VIEW_S)
+            patience_s = STUCK_S
+            await asyncio.wait({ended, answering}, timeout=VIEW_S, return_when=asyncio.FIRST_COMPLETED)
     except (ConnectionError, TimeoutError):
         pass  # it has ended, or is stuck
     finally:
         ended.cancel()
+        answering.cancel()
         await end(process, patience_s=EXIT_S)
     _LOG.warning("the process that serves the page has ended (%s)", process.returncode)
+
+
+async def _answer(
+    asks: asyncio.StreamReader, answers: asyncio.StreamWriter, facts: SiteFacts, now: Callable[[], float]
+) -> None:
+    """Answer the process, until it ends, or says what is not a question."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            count = int.from_bytes(await asks.readexactly(LENGTH_BYTES), "big")
+            if count > ASK_BYTES_MAX:
+                _LOG.warning("the process that serves the page says what is not a question")
+                return
+            try:
+                ask = _ASKS.decode(await asks.readexactly(count))
+            except ValueError:
+                _LOG.warning("the process that serves the page says what is not a question")
+                return
+            answers.write(framed(await facts.answer(ask, now())))
+            await answers.drain()

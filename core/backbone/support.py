@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from core.averaging.aggregators import AGGREGATORS
-from core.averaging.codecs.registry import check_codec
 from core.base.data_source import DataSource
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import BadInput, unknown_name
-from core.base.tasks import TASKS
+from core.base.tasks import TASKS, check_mixture
+from core.codecs.registry import check_codec
 from core.text.order.filters import read_filters
 
 
@@ -34,6 +36,9 @@ def check_manifest(manifest: Manifest) -> None:
         raise FoundedEarlier
     if manifest.task not in TASKS:
         raise unknown_name("task", manifest.task, TASKS)
+    rule = {} if isinstance(manifest.rule, msgspec.UnsetType) else manifest.rule
+    names = (str(rule.get("name", "")), manifest.precision_name)
+    check_mixture(manifest.task, experts=manifest.mixture is not None, names=names)
     check_averaging(manifest.averaging)
     check_sources(manifest.sources)
 

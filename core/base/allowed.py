@@ -55,6 +55,8 @@ def allowed(kind: inspect.Type) -> str:
             return " or ".join(allowed(part) for part in parts)
         case inspect.LiteralType():
             return f"one of {', '.join(map(str, kind.values))}"
+        case inspect.VarTupleType():
+            return f"a list of {kind.min_length or 0} to {kind.max_length} items, each {allowed(kind.item_type)}"
         case inspect.StructType() | inspect.DictType():
             return "a table"
     return "something else"

@@ -9,6 +9,7 @@ from msgspec import Meta
 from core.base.content import digest
 from core.base.data_source import DataSource, DataSources
 from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput, NotTrusted, later
 from core.base.schedule import end_of
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
@@ -130,6 +131,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rule: dict[Name, Number | Numbers] | msgspec.UnsetType = msgspec.UNSET
     """What peers contribute, and what the mean is used for: the rule's `name` and its own numbers.  Absent means
     gradients, in the signed text too."""
+    experts: ExpertNumbers | msgspec.UnsetType = msgspec.UNSET
+    """Layers of the model whose experts live on volunteers' computers.  Absent means none, in the signed text too."""
     precision: Name | msgspec.UnsetType = msgspec.UNSET
     """What passes compute in, on machines that can (`core.training.devices.precision`); all that is shared is float32.
     Absent means fp32, in the signed text too."""
@@ -157,6 +160,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def sources(self) -> tuple[DataSource, ...]:
         """Where the text comes from, also where the manifest does not say."""
         return (DataSource(),) if isinstance(self.data, msgspec.UnsetType) else self.data
+
+    @property
+    def mixture(self) -> ExpertNumbers | None:
+        """The numbers of its experts; None: it has none."""
+        return None if isinstance(self.experts, msgspec.UnsetType) else self.experts
 
     @property
     def precision_name(self) -> str:

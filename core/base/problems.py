@@ -6,6 +6,7 @@
     │   ├── Busy                a resource is already in use (a second start, a taken port)
     │   ├── Damaged             a file of this program is unreadable; it was set aside
     │   ├── NoSpace             the disk is full
+    │   ├── NoTrainingPart      torch and what comes with it is not installed
     │   └── NotTrusted          a signature or a pass does not hold
     │       └── ShutOut         the organiser has shut this computer out
     ├── RemoteProblem           a peer did wrong: drop, count, never raise out of a machine
@@ -122,6 +123,16 @@ class NoSpace(UserProblem):
     """The disk has no space left for a file."""
 
     code = "no_space"
+
+
+class NoTrainingPart(UserProblem):
+    """Something needs torch, or what comes with it, and this computer has none."""
+
+    code = "training_part"
+
+    def __init__(self) -> None:
+        hint = later("Get it in the window, or with: potluck training-part get")
+        super().__init__(later("The part of Potluck that trains is not installed here."), hint=hint)
 
 
 class NotTrusted(UserProblem):

@@ -13,6 +13,7 @@
     [optimizer]                   its name and numbers; schedules count samples
     [averaging]                   `core.base.manifest.AveragingNumbers`
     [rule]                        its name and numbers
+    [experts]                     `core.base.mixture.ExpertNumbers`, of a task whose layers have experts
 
 Schedules are written in samples, and become epochs when the collaboration is founded: the target may change, and the
 schedule stays the same.  What the tables of model, optimiser and rule may hold is checked where torch is
@@ -39,8 +40,9 @@ from core.base.data_source import (
     why_no_server,
 )
 from core.base.manifest import FOUNDER, SEED_MAX, AveragingNumbers, Name, Number, Numbers, Text
+from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput, quoted
-from core.base.tasks import TASKS, TOKENIZERS
+from core.base.tasks import TASKS, TOKENIZERS, check_mixture
 
 RECIPE_BYTES_MAX: Final = 64 * 1024
 SAMPLES: Final = "_samples"
@@ -84,11 +86,17 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Who may join.  Among strangers parts are clipped, and no member has more than twice an equal share of the weight,
     where `averaging` says nothing else of it."""
     rule: Nested | msgspec.UnsetType = msgspec.UNSET
+    experts: ExpertNumbers | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def sources(self) -> tuple[DataSource, ...]:
         """Where the text comes from, by `data` or `text`."""
         return (DataSource(address=self.text),) if isinstance(self.data, msgspec.UnsetType) else self.data
+
+    @property
+    def mixture(self) -> ExpertNumbers | None:
+        """The numbers of its experts; None: it has none."""
+        return None if isinstance(self.experts, msgspec.UnsetType) else self.experts
 
     @property
     def tokenizer_named(self) -> str:
@@ -149,11 +157,16 @@ def read_recipe(data: bytes, *, called: str, changes: Mapping[str, Number] = Map
     raw = _tables(data, changes, called=called)
     if "data" in raw:
         raw["data"] = _read_sources(raw, called=called)
+    if isinstance(raw.get("experts"), dict):
+        raw["experts"] = _read_experts(raw["experts"], where=f"{called}: [experts] ")
     recipe = read_fields(raw, Recipe, where=f"{called}: ")
     if recipe.task not in TASKS:
         raise BadInput(
             "{called}: task must be one of {tasks}, not {task}.", called, ", ".join(TASKS), quoted(recipe.task)
         )
+    rule = {} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule
+    names = (str(rule.get("name", "")), str(recipe.precision))
+    check_mixture(recipe.task, experts=recipe.mixture is not None, names=names, where=f"{called}: ")
     tables: dict[str, Mapping[str, Number]] = {"[optimizer]": recipe.optimizer}
     for name, value in ({} if isinstance(recipe.rule, msgspec.UnsetType) else recipe.rule).items():
         tables |= {f"[rule.{name}]": value} if isinstance(value, dict) else {}
@@ -246,6 +259,13 @@ def _read_sources(raw: Mapping[str, object], *, called: str) -> tuple[DataSource
             advice = "Where the shards lie beside their index, leave the address out: the backbone gives them."
             raise BadInput("{where}{why}", where, why, hint=advice)
     return tuple(found)
+
+
+def _read_experts(table: Mapping[str, object], *, where: str) -> ExpertNumbers:
+    try:
+        return read_fields(table, ExpertNumbers, where=where)
+    except ValueError as error:
+        raise BadInput("{where}{error}", where, error) from error
 
 
 def _epochs(samples: Number, target_samples: int) -> int:

@@ -78,6 +78,8 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """Datagrams for what is small and wants one round trip, streams for everything else."""
     bulk: ClassVar[bool] = False
     """Bulk yields to control on a stream."""
+    beside: ClassVar[bool] = False
+    """Bulk that goes beside a round's: it is charged to the budget of the transfer under way, and does not end it."""
 
 
 class MessageCodec:

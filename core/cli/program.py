@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 
+from core.api.places import home_dir
 from core.base.problems import Problem
 from core.cli import window
 from core.cli.parsing.commands import COMMANDS, add_commands
@@ -26,11 +27,14 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "app": "app.__main__",
         "costs": "core.tasks.costs",
         "data-work": "core.training.programs.data",
+        "experts-worker": "core.training.experts.__main__",
         "hub-split": "core.text.sources.hub_split",
+        "mirror": "core.backbone.mirror_work",
         "prepare": "core.training.programs.prepare",
         "reader": "core.reading.__main__",
         "senses": "core.schedule.senses.__main__",
         "site": "core.site.__main__",
+        "site-requests": "core.site.requests",
         "use-model": "core.training.programs.use",
         "worker": "core.training.__main__",
     }
@@ -86,6 +90,10 @@ def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
     try:
         args = made().parse_args(words)
         json = args.json
+        if args.run is not _without_command:  # a second window forwards its link and ends: it loads next to nothing
+            from core.parts import part  # noqa: PLC0415
+
+            part.use(getattr(args, "home", None) or home_dir())
         code = int(args.run(args))
         sys.stdout.flush()
     except Problem as problem:

@@ -69,6 +69,7 @@ class Connection:
                     if (task := self._take(text, group)) is not None:
                         tasks.add(task)
                         task.add_done_callback(tasks.discard)
+            await asyncio.sleep(0)  # a client that asks and leaves at once is heeded where nothing is waited for
             for task in tuple(tasks):
                 task.cancel()
 

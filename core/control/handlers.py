@@ -19,7 +19,7 @@ from core.api.commands import (
     EngineRequest,
 )
 from core.api.moderation import ModerationWish
-from core.api.modes import UseSubject
+from core.api.modes import SWITCHED
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import ProblemView
 from core.base.problems import Problem
@@ -42,8 +42,12 @@ class _SinceParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _SwitchParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    what: UseSubject = "computing"
+    what: Annotated[str, Meta(pattern=SWITCHED)] = "computing"
     until: Annotated[float, Meta(ge=0, le=2**40)] | None = None
+
+
+class _GatherParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    gather_s: Annotated[float, Meta(ge=0, le=600)] = 0.0
 
 
 class _DaysParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,8 +138,13 @@ class Methods:
             "machine": Method(_NoParams, lambda _: intents.reports.machine()),
             "trust": Method(_NoParams, lambda _: intents.reports.trust()),
             "moderation": Method(_NoParams, lambda _: intents.moderation.view()),
+            "people": Method(_NoParams, lambda _: intents.moderation.people()),
+            "audit": Method(_NoParams, lambda _: intents.moderation.audit()),
+            "page": Method(_NoParams, lambda _: intents.moderation.page()),
+            "copies": Method(_NoParams, lambda _: intents.moderation.copies()),
             "moderate": Method(ModerationWish, intents.moderation.act),
             "account": Method(AccountWish, intents.account.act),
+            "experts": Method(_GatherParams, lambda asked: intents.reports.experts(asked.gather_s)),
             "activity": Method(_NoParams, lambda _: intents.reports.activity()),
         }
 

@@ -5,9 +5,16 @@ from typing import Protocol
 
 from core.api.account import AccountView, AccountWish
 from core.api.commands import ModelEvaluation
-from core.api.moderation import ModerationOutcome, ModerationView, ModerationWish
-from core.api.modes import UseSubject
-from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.moderation import (
+    AuditView,
+    CopiesView,
+    ModerationOutcome,
+    ModerationView,
+    ModerationWish,
+    PageView,
+    PeopleView,
+)
+from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Notice, Snapshot
 
@@ -30,6 +37,9 @@ class ReportSource(Protocol):
     async def activity(self) -> list[Notice]:
         """The newest notices, those of earlier runs too."""
 
+    async def experts(self, gather_s: float) -> ExpertsView:
+        """Who hosts which expert; copies of all are gathered here for so long."""
+
 
 class Moderators(Protocol):
     """What a moderator does by the key of this computer."""
@@ -37,7 +47,19 @@ class Moderators(Protocol):
     def view(self) -> ModerationView:
         """Who decides, what waits for signatures, who is held."""
 
-    def act(self, wish: ModerationWish) -> ModerationOutcome:
+    def people(self) -> PeopleView:
+        """Who takes part, who gave what, and how far their parts lie from the others'."""
+
+    async def copies(self) -> CopiesView:
+        """To which copies of the model everybody could go back."""
+
+    async def audit(self) -> AuditView:
+        """What moderators did, as a backbone has written it down."""
+
+    async def page(self) -> PageView:
+        """Where this moderator signs in at the page of the collaboration."""
+
+    async def act(self, wish: ModerationWish) -> ModerationOutcome:
         """Sign what a moderator wants, and hand it to the others."""
 
 
@@ -57,19 +79,19 @@ class Intents(Protocol):
 
     @property
     def moderation(self) -> Moderators:
-        """What moderators see and do."""
+        """What moderators see, and what they do."""
 
     @property
     def account(self) -> AccountHolder:
-        """The person's own computers."""
+        """The computers that are the person's own."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""
 
-    async def pause(self, what: UseSubject = "computing", until: float | None = None) -> None:
-        """Switch something off, until a moment in unix seconds or for good: the worker stands still within a second."""
+    async def pause(self, what: str = "computing", until: float | None = None) -> None:
+        """Switch something off (`core.api.modes.SWITCHED`), until a moment in unix seconds or for good."""
 
-    async def resume(self, what: UseSubject = "computing", until: float | None = None) -> None:
+    async def resume(self, what: str = "computing", until: float | None = None) -> None:
         """Switch it on by the rules; until a moment, in spite of them."""
 
     def try_now(self) -> None:

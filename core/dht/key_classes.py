@@ -4,7 +4,7 @@ A key is a hash, so a holder could not tell its purpose.  The last four bytes of
 not influence which peers are near to it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 
 from core.base.ids import KEY_BYTES, Key, hashed_key
@@ -12,6 +12,8 @@ from core.base.problems import WireProblem
 from core.dht.messages import Record
 
 CLASS_BYTES = 4
+MEMBER_BYTES = 8
+"""Bytes of a grouped key that tell the members of its group apart."""
 
 Validator = Callable[[Key, Record], bool]
 """Whether a record may stand under a key.  May raise WireProblem or ValueError instead of returning False, as decoders
@@ -46,6 +48,18 @@ def classed_key(name: str, *parts: bytes) -> Key:
         parts: Hashed into the key.
     """
     return Key(hashed_key(name.encode(), *parts)[: KEY_BYTES - CLASS_BYTES] + class_mark(name))
+
+
+def grouped_key(name: str, group: Sequence[bytes], member: bytes) -> Key:
+    """Derive a key of a class whose group all lies at the same peers, since their keys begin alike.
+
+    Args:
+        name: The class.
+        group: Hashed into what all keys of the group have in common.
+        member: Hashed into what they have not.
+    """
+    shared = hashed_key(name.encode(), *group)[: KEY_BYTES - CLASS_BYTES - MEMBER_BYTES]
+    return Key(shared + hashed_key(name.encode(), *group, member)[:MEMBER_BYTES] + class_mark(name))
 
 
 class KeyClasses:

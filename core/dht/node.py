@@ -136,17 +136,17 @@ class DhtNode:
 
     def get(
         self,
-        key: Key,
+        keys: Key | Sequence[Key],
         now: float,
         *,
         quorum: int | None = None,
         max_age_s: float = 0.0,
         owner: PeerId | None = None,
     ) -> list[Output]:
-        """Read a key.  One `Found` follows, possibly empty; several gets of a key at the same time share it.
+        """Read keys.  One `Found` follows for each, possibly empty; several gets of a key at the same time share it.
 
         Args:
-            key: The key to read.
+            keys: The key to read, or several: requests to one peer travel together.
             now: Unix seconds.
             quorum: Number of peers with records that are enough, which is quicker; None: all of the nearest are asked,
                 as a value with many subkeys or frequent changes needs.
@@ -155,7 +155,10 @@ class DhtNode:
                 peer ends the read with a record of its own.
         """
         self._upkeep.begin(now)
-        return self._bundled(self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner))
+        outputs: list[Output] = []
+        for key in (keys,) if isinstance(keys, bytes) else keys:
+            outputs += self._readwrite.get(key, now, quorum=quorum, max_age_s=max_age_s, owner=owner)
+        return self._bundled(outputs)
 
     def store(
         self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None

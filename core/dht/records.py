@@ -8,9 +8,9 @@ from typing import NewType
 
 from core.base.ids import PEER_ID_BYTES, Key, PeerId
 from core.base.signing import Signer, Verifier
-from core.dht.key_classes import KeyClasses
+from core.dht.key_classes import CLASS_BYTES, KeyClasses, class_mark
 from core.dht.messages import SUBKEY_BYTES_MAX, TAG_BYTES, VALUE_BYTES_MAX, Record
-from core.dht.settings import DhtSettings
+from core.dht.settings import DhtSettings, Quota
 
 Tag = NewType("Tag", bytes)
 """Names a subkey in an index: 8 bytes of its hash."""
@@ -139,6 +139,26 @@ class KeepResult(StrEnum):
         return self in {KeepResult.KEPT, KeepResult.KNOWN}
 
 
+class _Room:
+    """What some of the records take of their room.
+
+    Args:
+        quota: How much they may take.
+    """
+
+    def __init__(self, quota: Quota) -> None:
+        self.quota = quota
+        self.count = 0
+        self.bytes = 0
+        self.owners: Counter[PeerId] = Counter()
+        self.given: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
+        """Records that each peer gave, in their order: keys cost nothing and passes do, so givers are counted."""
+
+    def fits(self, *, more_bytes: int, is_new: bool) -> bool:
+        """Whether there is room for one more, or for another one in a place that is taken."""
+        return not (is_new and self.count >= self.quota.records_max) and self.bytes + more_bytes <= self.quota.bytes_max
+
+
 class RecordStore:
     """Records held for the swarm, within limits.
 
@@ -151,17 +171,15 @@ class RecordStore:
         self._proofs = proofs
         self._settings = settings
         self._max_lifetime_ms = int(settings.accepted_lifetime_s * 1000)
-        self._bytes = 0
         self._records: dict[Key, dict[Tag, Record]] = {}
-        self._owners: Counter[PeerId] = Counter()
         self._owners_of: dict[Key, Counter[PeerId]] = {}
-        self._given: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
-        """Records that each peer gave, in their order: keys cost nothing and passes do, so givers are counted."""
         self._givers: dict[tuple[Key, Tag], PeerId] = {}
-        self._count = 0
+        common = Quota(settings.records_max, settings.record_bytes_max, settings.records_per_owner)
+        self._common = _Room(common)
+        self._rooms = {class_mark(name): _Room(quota) for name, quota in settings.quotas.items()}
 
     def __len__(self) -> int:
-        return self._count
+        return self._common.count + sum(room.count for room in self._rooms.values())
 
     def __iter__(self) -> Iterator[Key]:
         """Keys with at least one record, some of which may have expired."""
@@ -200,7 +218,11 @@ class RecordStore:
             return KeepResult.FULL
         if known is not None:
             self._remove(key, tag)
-        self._enter(key, tag, record, giver)
+        self._records.setdefault(key, {})[tag] = record
+        self._tally(key, record, 1)
+        if giver is not None:
+            self._givers[key, tag] = giver
+            self._room_of(key).given.setdefault(giver, {})[key, tag] = None
         return KeepResult.KEPT
 
     def get(self, key: Key, now: float) -> Mapping[Tag, Record]:
@@ -243,9 +265,13 @@ class RecordStore:
 
     def _has_its_share(self, key: Key, owner: PeerId) -> bool:
         """Whether the owner has as many records here, or under the key, as one may have."""
-        limits = self._settings
+        room = self._room_of(key)
         mine = self._owners_of[key][owner] if key in self._owners_of else 0
-        return self._owners[owner] >= limits.records_per_owner or mine >= limits.records_per_owner_and_key
+        most = self._settings.records_per_owner_and_key
+        return room.owners[owner] >= room.quota.records_per_owner or mine >= most
+
+    def _room_of(self, key: Key) -> _Room:
+        return self._rooms.get(key[-CLASS_BYTES:], self._common)
 
     def _make_room(self, key: Key, tag: Tag, giver: PeerId | None, *, more_bytes: int, is_new: bool) -> bool:
         fits, victim = self._room(key, giver, more_bytes=more_bytes, is_new=is_new)
@@ -260,8 +286,8 @@ class RecordStore:
         self, key: Key, giver: PeerId | None, *, more_bytes: int, is_new: bool
     ) -> tuple[bool, tuple[Key, Tag] | None]:
         """Whether there is room for one more, and otherwise which record may go: the last one of the biggest giver."""
-        limits = self._settings
-        given: Mapping[PeerId, dict[tuple[Key, Tag], None]] = self._given
+        limits, room = self._settings, self._room_of(key)
+        given: Mapping[PeerId, dict[tuple[Key, Tag], None]] = room.given
         if is_new and len(self._records.get(key, ())) >= limits.records_per_key:
             under_key: dict[PeerId, dict[tuple[Key, Tag], None]] = {}
             for tag in self._records[key]:
@@ -269,7 +295,7 @@ class RecordStore:
                 if by is not None:
                     under_key.setdefault(by, {})[key, tag] = None
             given = under_key
-        elif not (is_new and self._count >= limits.records_max) and self._bytes + more_bytes <= limits.record_bytes_max:
+        elif room.fits(more_bytes=more_bytes, is_new=is_new):
             return True, None
         most = max(given, key=lambda peer: len(given[peer]), default=None)
         mine = len(given.get(giver, ())) if giver is not None else 0
@@ -277,32 +303,25 @@ class RecordStore:
             return False, None
         return False, next(reversed(given[most]))
 
-    def _enter(self, key: Key, tag: Tag, record: Record, giver: PeerId | None) -> None:
-        self._records.setdefault(key, {})[tag] = record
-        self._bytes += len(record.value)
-        self._tally(key, record.owner, 1)
-        if giver is not None:
-            self._givers[key, tag] = giver
-            self._given.setdefault(giver, {})[key, tag] = None
-
     def _remove(self, key: Key, tag: Tag) -> None:
         under_key = self._records[key]
         record = under_key.pop(tag)
-        self._bytes -= len(record.value)
-        self._tally(key, record.owner, -1)
+        self._tally(key, record, -1)
         giver = self._givers.pop((key, tag), None)
         if giver is not None:
-            given = self._given[giver]
-            del given[key, tag]
-            if not given:
-                del self._given[giver]
+            given = self._room_of(key).given
+            del given[giver][key, tag]
+            if not given[giver]:
+                del given[giver]
         if not under_key:
             del self._records[key]
             del self._owners_of[key]
 
-    def _tally(self, key: Key, owner: PeerId, change: int) -> None:
-        self._count += change
-        for owners in (self._owners_of.setdefault(key, Counter()), self._owners):
+    def _tally(self, key: Key, record: Record, change: int) -> None:
+        room, owner = self._room_of(key), record.owner
+        room.count += change
+        room.bytes += change * len(record.value)
+        for owners in (self._owners_of.setdefault(key, Counter()), room.owners):
             owners[owner] += change
             if not owners[owner]:
                 del owners[owner]

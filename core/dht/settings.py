@@ -1,6 +1,17 @@
 """Numbers of the DHT.  One set per collaboration; the defaults suit 3 to ten thousand peers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Room of its own for the records of a key class, beside what other classes take of the store."""
+
+    records_max: int
+    bytes_max: int
+    """Bytes of all their values."""
+    records_per_owner: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,8 @@ class DhtSettings:
     """Whether the biggest giver loses its last record to a smaller giver where there is no more room."""
     records_per_owner: int = 200
     records_per_owner_and_key: int = 16
+    quotas: Mapping[str, Quota] = field(default_factory=dict)
+    """By class: room beside `records_max`, `record_bytes_max` and `records_per_owner`, which hold for all others."""
     unknown_classes: bool = True
     """Whether records under keys of no known class are kept too."""
     forward_life_s: float = 90.0

@@ -1,32 +1,51 @@
 """A trainer uses this computer as far as the person's settings and the usage policy allow it."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
+from core.api import verdict as verdicts
+from core.api.moderation import ALL_PAUSED, CLOSED, MOVED
+from core.api.rules import MEMORY_IN_USE
+from core.api.verdict import Verdict
+from core.authority.decisions import End, EndState
+from core.base.problems import printable
 from core.engine.installation import Installation
 from core.system.cores import spare_cores
 from core.system.unused_memory import return_unused_memory
 from core.workers.frames import Throttle
-from core.workers.helper import Helper
 from core.workers.place import WorkerShare
-from core.workers.trainer import Trainer
 
 MINUTE_S: Final = 60.0
 
 
+class Computing(Protocol):
+    """What computes on this computer for others."""
+
+    def resume(self) -> None:
+        """The person contributes: begin, or go on."""
+
+    async def pause(self, *, memory_s: float = 0.0) -> None:
+        """The person pauses; returns when nothing is computed any more."""
+
+    def throttle(self, limit: Throttle) -> None:
+        """Use so much of the computer."""
+
+
 class AllowedUse:
-    """Keeps a trainer within the person's settings and the usage policy.
+    """Keeps what computes within the person's settings and the usage policy.
 
     Args:
         installation: Has the settings and the usage policy.
-        trainer: Follows them.
+        computing: Follows them.
         changed: Called when something that people see has changed.
     """
 
-    def __init__(self, installation: Installation, trainer: Trainer | Helper, *, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, installation: Installation, computing: Sequence[Computing], *, changed: Callable[[], None]
+    ) -> None:
         self._installation = installation
-        self._trainer = trainer
+        self._computing = computing
         self._changed = changed
         self._share = share_of(installation)
         """What the newest worker was to use."""
@@ -55,27 +74,53 @@ class AllowedUse:
         finally:
             for end in unfollow:
                 end()
+            self.end(None, "")
+
+    def end(self, ended: End | None, collaboration: str) -> None:
+        """Compute nothing while moderators have paused the collaboration, or since they have ended it.
+
+        Args:
+            ended: What they have decided; None: neither.
+            collaboration: Its name.
+        """
+        said: Verdict | None = None
+        if ended is not None:
+            reason = ALL_PAUSED if ended.state is EndState.PAUSED else MOVED if ended.successor else CLOSED
+            link, words = printable(ended.successor), printable(ended.words)
+            said = verdicts.resting(reason, collaboration=collaboration, words=words, link=link)
+        policy = self._installation.usage_policy
+        policy.ended = said
+        policy.look()
 
     async def heed(self) -> None:
         """Train if the usage policy allows it, at once; if not, return when nothing is computed any more."""
         share = share_of(self._installation)
         anew, self._share = self._share.needs_another(share), share
         if anew:
-            await self._trainer.pause()
+            await self._pause()
         self._throttle()
         self._allowed = self._installation.usage_policy.rest is None
         if self._allowed:
-            self._trainer.resume()
+            for one in self._computing:
+                one.resume()
         else:
-            await self._trainer.pause(memory_s=MINUTE_S * self._installation.preferences.settings.keep_minutes)
+            rest = self._installation.usage_policy.rest
+            gives_back = rest is not None and rest.reason == MEMORY_IN_USE
+            minutes = 0 if gives_back else self._installation.preferences.settings.keep_minutes
+            await self._pause(memory_s=MINUTE_S * minutes)
             return_unused_memory()
         self._changed()
+
+    async def _pause(self, *, memory_s: float = 0.0) -> None:
+        await asyncio.gather(*(one.pause(memory_s=memory_s) for one in self._computing))
 
     def _throttle(self) -> None:
         """Have training use as much of this computer as the usage policy says."""
         policy, share = self._installation.usage_policy, share_of(self._installation)
         threads = policy.profile.threads or share.threads
-        self._trainer.throttle(Throttle(share=policy.profile.share, threads=threads, left_out=policy.left_out))
+        limit = Throttle(share=policy.profile.share, threads=threads, left_out=policy.left_out)
+        for one in self._computing:
+            one.throttle(limit)
 
 
 def share_of(installation: Installation) -> WorkerShare:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
-from core.api.modes import SUBJECTS, UseMode, UseSubject
+from core.api.modes import SUBJECTS, UseMode
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Snapshot
 from core.api.turns import PassedOver
@@ -90,11 +90,11 @@ class Controls:
         """What the engine is doing at this moment."""
         return verdict_of(self._standpoint())
 
-    async def pause(self, what: UseSubject = "computing", until: float | None = None) -> None:
+    async def pause(self, what: str = "computing", until: float | None = None) -> None:
         """Switch something off.  Nothing that needs it is computed any more when this returns.
 
         Args:
-            what: What is switched off.
+            what: What is switched off (`core.api.modes.SWITCHED`).
             until: Unix seconds; None: until it is resumed.
 
         Raises:
@@ -102,7 +102,7 @@ class Controls:
         """
         await self._switch(what, until, on=False)
 
-    async def resume(self, what: UseSubject = "computing", until: float | None = None) -> None:
+    async def resume(self, what: str = "computing", until: float | None = None) -> None:
         """Take a pause back: the wish outlives this run, and a training process that waits is started.
 
         Args:
@@ -180,6 +180,7 @@ class Controls:
             me=installation.key.peer_id,
             upload_bytes_s=None if is_loopback(installation.options.bind) else settings.upload_bytes_s,
             failure=life.failure,
+            trains=installation.options.trains,
             manifest=life.known if life.failure is not None else None,  # who has refused this computer has a name
             rest=decision.rest,
             notice_last=installation.notices.last,
@@ -188,7 +189,7 @@ class Controls:
         )
         return at if life.session is None else life.session.seen(at)
 
-    async def _switch(self, what: UseSubject, until: float | None, *, on: bool) -> None:
+    async def _switch(self, what: str, until: float | None, *, on: bool) -> None:
         """Have the person's choice in force, and keep it for the next start."""
         installation = self._life.installation
         now = installation.clock.wall()

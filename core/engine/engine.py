@@ -28,6 +28,7 @@ from core.ledger.days import Days
 from core.net.addresses.interfaces import is_loopback
 from core.net.clock import Clock
 from core.schedule.sense_source import SenseSource
+from core.schedule.sensed import names_of
 from core.storage.identity import load_identity, system_keyring
 from core.storage.settings import load_settings
 from core.system.keep_awake import KeepAwake
@@ -40,6 +41,7 @@ LEVELS: Final[dict[VerdictCode, Level]] = {
     VerdictCode.CONTRIBUTING: "info",
     VerdictCode.RESTING: "info",
     VerdictCode.PAUSED: "info",
+    VerdictCode.WAITING: "info",
     VerdictCode.NOT_CONNECTED: "warning",
 }
 """Verdicts that the log tells; starting is not news, and a problem is told where it is found."""
@@ -74,6 +76,8 @@ class Engine:
         )
         """What it lets the engine do holds for all that computes on this computer."""
         preferences.follow(self.usage_policy.apply)
+        preferences.follow(lambda settings: senses.watch(names_of(settings)))
+        senses.watch(names_of(preferences.settings))
         installation = Installation(
             options=options,
             key=identity.keys,
@@ -137,7 +141,7 @@ class Engine:
         """
         while True:
             self.life.session = None
-            self.life.known = self.collaborations.manifest(link)
+            self.life.known = self.collaborations.manifest(link.manifest_id.hex())
             self.stage(Sentence("Joining the collaboration."))
             session = self.life.session = await join(
                 link,
@@ -188,7 +192,7 @@ class Engine:
             looked_at = loop.time()
             verdict = self.controls.verdict()
             works = verdict.code is VerdictCode.CONTRIBUTING
-            self._awake.hold(works and preferences.settings.keep_awake)
+            self._awake.hold((works or verdict.code is VerdictCode.WAITING) and preferences.settings.keep_awake)
             if self.life.session is not None:
                 self.life.session.journal.contributing(on=works)
             news = (verdict.code, "" if works else verdict.reason)

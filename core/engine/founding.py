@@ -156,6 +156,7 @@ def found(
         optimizer=recipe.epochs_optimizer,
         averaging=recipe.trusted_averaging,
         rule=recipe.epochs_rule,
+        experts=recipe.experts,
         precision=recipe.precision,
         seed=recipe.seed,
         target_samples=recipe.target_samples,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.backbone.names import chosen_name
+from core.base.names import chosen_name
 from core.base.signing import KeyPair
 from core.control.notices import NoticeRing
 from core.engine.limits.preferences import Preferences
@@ -36,6 +36,8 @@ class EngineOptions:
     evaluate_first: bool = False
     help_bytes: int = 0
     """Memory with which to average what others have trained, and train nothing, bytes; 0: train."""
+    trains: bool = True
+    """Whether there is torch here, or a training part; else it helps."""
     stay: bool = False
     """When training ends for good because of a problem, stay to tell it; otherwise `serve` raises it."""
 

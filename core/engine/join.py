@@ -13,8 +13,10 @@ from core.api.verdict import Verdict
 from core.backbone.link import Link
 from core.base.manifest import Manifest
 from core.engine.installation import Installation
+from core.engine.remembered.collaborations import Collaborations
 from core.engine.session import VolunteerSession
 from core.joining.join import Joining
+from core.joining.silence import asked_in_vain
 from core.joining.source import check_source
 from core.system.atomic_files import make_directory
 
@@ -27,6 +29,7 @@ class _Patience:
         known: Manifest of the collaboration, if it was reached before.
         tell: Takes the verdict.
         hurry: Set when a person wants it asked now.
+        missed: Called each time that it was asked in vain.
     """
 
     def __init__(
@@ -36,8 +39,10 @@ class _Patience:
         known: Manifest | None,
         tell: Callable[[Verdict], None],
         hurry: asyncio.Event,
+        missed: Callable[[], None],
     ) -> None:
         self._wall = installation.clock.wall
+        self._missed = missed
         self._names = {} if known is None else {"collaboration": known.name, **known.organiser_named}
         self._tell = tell
         self._hurry = hurry
@@ -49,6 +54,7 @@ class _Patience:
 
     async def rest(self, seconds: float) -> None:
         """Wait until it is asked again."""
+        self._missed()
         if self._verdict is not None:
             self._tell(msgspec.structs.replace(self._verdict, until=self._wall() + seconds))
         self._hurry.clear()
@@ -87,7 +93,11 @@ async def join(
         if not options.help_bytes:
             check_source(manifest, options.text)
 
-    patience = _Patience(installation, known=known, tell=waiting, hurry=hurry)
+    def missed() -> None:
+        if (named := Collaborations(options.home).manifest(link.manifest_id.hex())) is not None:
+            asked_in_vain(folder, named.name, installation.notices, installation.clock.wall())
+
+    patience = _Patience(installation, known=known, tell=waiting, hurry=hurry, missed=missed)
     joining = Joining(
         link=link,
         key=installation.key,

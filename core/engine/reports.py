@@ -15,6 +15,7 @@ from core.api.reports import (
     NOTICES_MAX,
     RECEIPTS_MAX,
     RUNNING_MAX,
+    ExpertsView,
     GiftHistory,
     MachineView,
     ReceiptList,
@@ -72,10 +73,10 @@ class EngineReports:
         folder = self._installation.options.home.receipts(session.joined.manifest.id.hex())
         found = await asyncio.to_thread(_newest, folder, since)
         people = session.passes.account
-        credit = session.journal.credit(me)
+        credit = session.journal.receipts.credit(me)
         return ReceiptList(
             receipts=tuple(receipt_view(one, me, people) for one in found),
-            kept=session.journal.receipts_kept,
+            kept=session.journal.receipts.count,
             samples=credit.samples,
             rounds=credit.rounds,
             reduced=credit.reduced,
@@ -102,6 +103,7 @@ class EngineReports:
             home=str(home),
             device=session.trainer.device if session is not None else "",
             programs=tuple(sorted(sensed.programs)[:RUNNING_MAX]),
+            meter=sensed.meter,
             untold=untold(sensed),
         )
 
@@ -117,6 +119,19 @@ class EngineReports:
         """The newest notices of this run and of those before, the oldest first."""
         path = self._installation.options.home.notices_file
         return (await asyncio.to_thread(NoticeFile(path).read))[-NOTICES_MAX:]
+
+    async def experts(self, gather_s: float) -> ExpertsView:
+        """Who hosts which expert, as it is read anew.
+
+        Args:
+            gather_s: For so long copies of all experts are kept here, seconds.
+        """
+        session = self._session()
+        if session is None or not session.experts:
+            return ExpertsView()
+        names = {peer: one.username for peer, one in session.passes.known.items()}
+        names[self._installation.key.peer_id] = session.joined.name
+        return await session.experts[0].survey(names, now=self._installation.clock.now, gather_s=gather_s)
 
 
 def receipt_view(

@@ -17,11 +17,13 @@ from core.api.settings import PortTest
 from core.api.snapshot import HELPER, VOLUNTEER
 from core.authority.news import AuthorityDecided
 from core.backbone.revocations import shut_out
-from core.base.problems import Busy, NoSpace, Problem, Sentence
+from core.base.problems import NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.installation import Installation
+from core.engine.mixture_desk import mixture_desks
 from core.engine.network.clock_watch import ClockWatch, contacts_of, seeds
 from core.engine.network.network_monitor import network_monitor_of
+from core.engine.network.own_port import listening
 from core.engine.network.port_test import try_port
 from core.engine.remembered.gift import GiftMeter, watts_of
 from core.engine.remembered.journal import Journal
@@ -42,8 +44,9 @@ from core.swarm.participant import Participant
 from core.swarm.words import orders
 from core.system.atomic_files import make_directory
 from core.workers.helper import Helper
+from core.workers.keeper import FATAL_CODES
 from core.workers.place import TrainerPlace
-from core.workers.trainer import FATAL_CODES, Trainer
+from core.workers.trainer import Trainer
 
 ENDING_CODES: Final = FATAL_CODES | {NoSpace.code}
 """Problems that end a program nobody looks at: a person has to mend them."""
@@ -83,21 +86,25 @@ class VolunteerSession:
             now=installation.clock.now,
         )
         self.journal.board.named(joined.names)
-        role = _role(installation)
-        role = replace(role, met=(*joined.earned, *self.journal.met), backbone=joined.backbone)
+        role = replace(_role(installation), met=(*joined.earned, *self.journal.met), backbone=joined.backbone)
         role = replace(role, account=lambda peer: self.passes.account(peer))  # noqa: PLW0108 - they are made below
         participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
         deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
         self.shards = shared_shards(joined, participant, installation, deliver=deliver)
+        self.experts = mixture_desks(
+            joined.manifest, participant, installation, account=role.account, deliver=deliver, changed=changed
+        )
+        """Its part in a mixture of experts, if the model has one."""
         self._session: Session[Participant] = Session(
             participant,
             admission=joined.admission(installation.key),
             clock=installation.clock,
             owner=self._on_event,
             pace=None if is_loopback(options.bind) else installation.usage_policy.pace,
-            shards=self.shards.exchange,
+            companions=[*self.shards.companions, *(one.exchange for one in self.experts)],
         )
         self.authority, self.learn_records = self._session.authority, self._session.learn_records
+        self.participant = participant
         self.passes = self._session.host.passes
         self.clock_watch = ClockWatch(installation, joining, self._session, end=self._end)
         self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
@@ -106,12 +113,14 @@ class VolunteerSession:
         self._room = DataRoom(installation, joined.manifest, self.desk, folder / "blocks")
         self.trainer = self._trainer_in(folder)
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
-        self._use = AllowedUse(installation, self.trainer, changed=changed)
+        self._computing = [self.trainer, *(one.here for one in self.experts)]
+        self._use = AllowedUse(installation, self._computing, changed=changed)
+        self._use.end(self.authority.decisions.end, joined.manifest.name)
         self.port = 0
         """Port at which others are heard; 0 until there is one."""
         self._over = asyncio.Event()
         self.begins_again = False
-        """Whether it ended to be begun again: the backbone's clock is behind this computer's."""
+        """It ended to be begun again: the backbone's clock is behind this computer's."""
         self.fatal: Problem | None = None
         """Why this session has ended for good, or is about to."""
 
@@ -124,18 +133,20 @@ class VolunteerSession:
             NotTrusted: the organiser has shut this computer out.
             UserProblem: a port is wrong, or training ended for good; the sentence says what to do.
         """
-        preferences, session = self._installation.preferences, self._session
-        unfollow = preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
+        installation, session = self._installation, self._session
+        unfollow = installation.preferences.follow(lambda chosen: session.deliver(RelayAllowed(_relay(chosen))))
         try:
             async with asyncio.TaskGroup() as group:
-                await self._begin()
+                self.port = await listening(session, installation)
+                known = seeds(self.joined, self.journal.contacts)
+                await session.join(known, address=installation.options.host, public=contacts_of(self.joined.contacts))
                 await self.desk.open()
                 await self._room.look_up()
                 self._changed()
                 works = [
                     session.run(),
                     session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None),
-                    self.trainer.run(),
+                    *(one.run() for one in self._computing),
                     self.journal.keep(lambda: session.peer.contacts),
                     *(each.keep() for each in (self._use, self.clock_watch, self.gift)),
                 ]
@@ -150,7 +161,7 @@ class VolunteerSession:
                     works.append(monitor.run())
                 tasks = [group.create_task(work) for work in works]
                 await self._over.wait()
-                await self.trainer.pause()
+                await asyncio.gather(*(one.pause() for one in self._computing))
                 for task in tasks:
                     task.cancel()
         finally:
@@ -207,7 +218,7 @@ class VolunteerSession:
             name=self.joined.name,
             participant=self._session.peer.view(at.now),
             board=self.journal.board,
-            relayed=self.journal.relayed,
+            relayed=self.journal.receipts.relayed,
             shared=self.shards.credits([*passes, self._session.peer.me], at.now),
             passes=passes,
             revoked=self.passes.revoked,
@@ -215,10 +226,12 @@ class VolunteerSession:
             worker_pid=trainer.pid,
             loss=trainer.loss,
             data=self.data.view,
+            hosting=next((one.view(at.now) for one in self.experts), None),
             device=trainer.device,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
             contributing_s=self.journal.contributed_s,
+            first=self.journal.first,
             today=self._installation.days.today(),
             failure=at.failure or self.fatal,
             trouble=trainer.problem,
@@ -227,33 +240,12 @@ class VolunteerSession:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    async def _begin(self) -> None:
-        """Open the ports and meet the swarm.
-
-        Raises:
-            Busy: the port that the command line named is taken.
-            BadInput: this computer has no such address.
-        """
-        options, session = self._installation.options, self._session
-        wanted = options.port if options.port is not None else self._installation.preferences.settings.port
-        try:
-            self.port = await session.listen(bind=options.bind, port=wanted)
-        except Busy as busy:
-            if options.port is not None:
-                raise
-            self.port = await session.listen(bind=options.bind)
-            notice = Sentence("{busy} This time port {port} is used for other peers.", busy.sentence, self.port)
-            self._installation.notices.add("warning", notice)
-        _LOG.info("listening for peers on port %d", self.port)
-        known = seeds(self.joined, self.journal.contacts)
-        await session.join(known, address=options.host, public=contacts_of(self.joined.contacts))
-
     def _given(self) -> GiftTotals:
         """What this computer gave to this collaboration, and its traffic in this run."""
         stats = self._session.stats
         return GiftTotals(
             seconds=self.journal.contributed_s,
-            samples=self.journal.credit(self._session.peer.me).samples,
+            samples=self.journal.receipts.credit(self._session.peer.me).samples,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
         )
@@ -262,14 +254,16 @@ class VolunteerSession:
         match event:
             case _ if isinstance(event, orders.Changed | ReachChanged) or self.shards.take(event):
                 pass
+            case _ if any(one.take(event) for one in self.experts):
+                return
             case _ if isinstance(event, orders.TrainerOrder):
                 self.trainer.order(event)
             case _:
                 self.journal.take(event)
-                if isinstance(event, AuthorityDecided) and (
-                    self._session.peer.me in event.shut_out or self.joined.account in self.authority.decisions.banned
-                ):
-                    self._end(shut_out())
+                if isinstance(event, AuthorityDecided):
+                    self._use.end(event.decisions.end, self.joined.manifest.name)
+                    if self._session.peer.me in event.shut_out or self.joined.account in event.decisions.banned:
+                        self._end(shut_out())
         self._changed()
 
     def _end(self, problem: Problem | None) -> None:
@@ -284,6 +278,7 @@ class VolunteerSession:
         if problem is not None and problem.code in ENDING_CODES and not self._installation.options.stay:
             self._end(problem)
         self._installation.usage_policy.computes_on(self.trainer.computes_on)
+        self.journal.look(self.trainer.loss)
         self._changed()
 
     def _trainer_in(self, folder: Path) -> Trainer | Helper:
@@ -299,6 +294,8 @@ class VolunteerSession:
             random=SystemRandom(),
         )
         trainer.data = self.data.hear
+        for one in self.experts:
+            trainer.flight, one.say = one.wish, trainer.fly_on
         return trainer
 
 

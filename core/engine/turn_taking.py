@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
+from core.api.moderation import CLOSED, MOVED
 from core.api.turns import PassedOver, WhyNot
 from core.api.verdict import VerdictCode
 from core.base.problems import BadInput, NotTrusted, Problem, Sentence, UserProblem
@@ -21,7 +22,7 @@ LOOKS: Final = 60
 """Number of times that the served collaboration is looked at while an unreachable one is waited for."""
 EPOCH_LOOK_S: Final = 1.0
 """Time between two looks at whether an epoch has ended, seconds."""
-ENDS: Final = frozenset({"ended", "finished"})
+ENDS: Final = frozenset({"ended", "finished", CLOSED, MOVED})
 """Reasons of a rest after which a collaboration needs nothing more from this computer."""
 
 

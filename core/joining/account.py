@@ -8,15 +8,14 @@ from typing import Final
 import msgspec
 
 from core.api.account import AccountAct, AccountView, AccountWish, DeviceView
-from core.backbone.desk_messages import ANSWERS, REFUSALS, AccountAnswer, AccountRequest, KnownDevice
+from core.backbone.desk_messages import ANSWERS, AccountAnswer, AccountRequest, KnownDevice
 from core.backbone.link import Link
 from core.base.ids import PeerId
-from core.base.problems import BadInput, NotTrusted, Problem, RemoteProblem, Sentence, ShutOut, WireProblem, quoted
+from core.base.problems import BadInput, Sentence, quoted
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
-from core.joining.introduction import UNANSWERED, Introduced, at_first, read_answer, session_with, trusting
+from core.joining.signed_questions import NONCE_BYTES, ask_signed
 
-ANSWER_BYTES_MAX: Final = 64 * 1024
 KEY_LETTERS_MIN: Final = 8
 """Length of the beginning of a key that names a computer."""
 
@@ -50,7 +49,7 @@ class OwnAccount:
         answer = await ask_account(link, self._key, self._now, wish.act, ended=ended)
         devices = (DeviceView(one.name, one.key.hex(), one.at, one.key == me, one.ended) for one in answer.devices)
         made = str(replace(link, invite=answer.invite)) if answer.invite else ""
-        return AccountView(name, tuple(devices), made, answer.expires, answer.told)
+        return AccountView(name, tuple(devices), made, answer.expires, answer.told, link.manifest_id.hex())
 
 
 async def ask_account(
@@ -66,39 +65,20 @@ async def ask_account(
         ended: Key of the computer that is ended, if one is.
 
     Raises:
-        NotTrusted: this computer is no member, is shut out, or may not do that.
+        NotTrusted: this computer is not a member, is shut out, or may not do that.
         BadInput: no such computer is the account's.
         Problem: no backbone answers, or it cannot do that now.
     """
 
-    async def ask(to: Link, introduced: Introduced) -> AccountAnswer:
-        at = now() + introduced.clock_ahead_s
-        nonce = secrets.token_bytes(16)
-        asked = AccountRequest(act=act, key=key.peer_id, ended=ended or b"", at=at, nonce=nonce, protocol=PROTOCOL)
+    def signed(at: float, desk: PeerId) -> bytes:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        asked = AccountRequest(
+            act=act, key=key.peer_id, ended=ended or b"", desk=desk, at=at, nonce=nonce, protocol=PROTOCOL
+        )
         asked = msgspec.structs.replace(asked, signature=key.sign(asked.signed_bytes(link.manifest_id)))
-        async with (
-            session_with(to, trusting(introduced.authority, introduced.verifier(now))) as session,
-            session.post("/v1/device", data=msgspec.json.encode(asked)) as response,
-        ):
-            body = await read_answer(response, ANSWER_BYTES_MAX)
-            try:
-                if response.status == 200:
-                    return ANSWERS.decode(body)
-                refusal = REFUSALS.decode(body)
-            except WireProblem as error:
-                raise RemoteProblem(
-                    "The backbone answered something unreadable ({status}).", response.status
-                ) from error
-        kinds: dict[int, type[Problem]] = {400: BadInput, 403: NotTrusted}
-        kind = ShutOut if refusal.code == ShutOut.code else kinds.get(response.status, RemoteProblem)
-        raise kind(refusal.message, hint=refusal.hint)
+        return msgspec.json.encode(asked)
 
-    try:
-        return await at_first(link, now, ask)
-    except UNANSWERED as error:
-        if isinstance(error, Problem):
-            raise
-        raise Problem("No backbone answers at {where}.", link.where, hint="Try again later.") from error
+    return await ask_signed(link, now, "/v1/device", signed, ANSWERS)
 
 
 def _meant(devices: Sequence[KnownDevice], said: str, *, me: PeerId) -> PeerId:

@@ -1,6 +1,7 @@
 """What a backbone says of itself, checked against a link, and the connections to it before and after that."""
 
 import asyncio
+import math
 import secrets
 import ssl
 from collections.abc import Awaitable, Callable
@@ -10,12 +11,22 @@ from typing import Final, TypeVar
 
 import aiohttp
 
+from core.authority.records import LISTS_BYTES_MAX, AuthorityRecords, told_records
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem, later
+from core.base.problems import (
+    BadInput,
+    NotTrusted,
+    Problem,
+    ProofProblem,
+    RemoteProblem,
+    UserProblem,
+    later,
+)
 from core.base.signing import Ed25519Verifier
-from core.net.identity.passes import Pass, PassRole, verify_authority, verify_pass
+from core.net.identity.issuers import Issuers, issuers_of
+from core.net.identity.passes import Pass, PassRole, verify_pass
 from core.net.identity.tls import NO_CHECK_TIME
 
 TIMEOUT_S = 20.0
@@ -26,6 +37,7 @@ UNANSWERED: Final = (RemoteProblem, aiohttp.ClientError, TimeoutError, OSError)
 NOT_A_BACKBONE: Final = later(
     "The server at the backbone's address cannot prove that it is this collaboration's backbone."
 )
+RETIRED: Final = later("The moderators have ended this backbone: it lets nobody in any more.")
 T = TypeVar("T")
 
 
@@ -56,13 +68,13 @@ class Introduced:
 
     manifest: Manifest
     signed: bytes
-    authority: bytes
+    issuers: Issuers
     clock_ahead_s: float
-    """How far the authority's clock is ahead of this computer's."""
+    """How far the backbone's clock is ahead of this computer's."""
 
     def verifier(self, now: Callable[[], float]) -> Callable[[bytes], Pass]:
-        """Return what verifies a pass of this collaboration at the authority's time."""
-        return lambda der: verify_pass(der, self.manifest.authority_id, self.manifest.id, now() + self.clock_ahead_s)
+        """Return what verifies a pass of this collaboration at the backbone's time."""
+        return lambda der: verify_pass(der, self.issuers, now() + self.clock_ahead_s)
 
 
 class _Failure(IntEnum):
@@ -81,6 +93,7 @@ async def at_first(
     now: Callable[[], float],
     then: Callable[[Link, Introduced], Awaitable[T]],
     *,
+    known: bytes = b"",
     passed_over: Callable[[str, Exception], None] = lambda _where, _why: None,
 ) -> T:
     """Ask the addresses of a link one after another, `STAGGER_S` apart; `then` goes on with the first that can.
@@ -92,6 +105,7 @@ async def at_first(
         link: With one address or several.
         now: Unix seconds.
         then: Goes on where a backbone has introduced itself, with the link to that address alone.
+        known: What moderators have said, as far as it is known here.
         passed_over: Told which address is, and why.
 
     Returns:
@@ -107,7 +121,7 @@ async def at_first(
     async def ask(number: int, to: Link) -> tuple[Link, Introduced | Exception]:
         await asyncio.sleep(STAGGER_S * number)
         try:
-            return to, await introduce(to, now)
+            return to, await introduce(to, now, known)
         except (Problem, aiohttp.ClientError, OSError) as error:
             return to, error
 
@@ -144,8 +158,16 @@ def _failure(error: Exception, *, introduced: bool) -> _Failure:
     return _Failure.REFUSED if isinstance(error, (NotTrusted, TurnedAway)) else _Failure.OWN
 
 
-async def introduce(link: Link, now: Callable[[], float]) -> Introduced:
-    """Get manifest, authority and signed time over a connection that is not trusted yet, from a link's first address.
+async def introduce(link: Link, now: Callable[[], float], known: bytes = b"") -> Introduced:
+    """Get manifest, issuers and signed time over a connection that is not trusted yet, from a link's first address.
+
+    A newcomer knows no list of issuers but the one that it is given, each link of which has its signatures: a backbone
+    may keep newer ones from it until it meets a member.
+
+    Args:
+        link: Names the collaboration.
+        now: Unix seconds.
+        known: What moderators have said, as far as it is known here.
 
     Raises:
         NotTrusted: they are not what the link names.
@@ -158,15 +180,23 @@ async def introduce(link: Link, now: Callable[[], float]) -> Introduced:
     nonce = secrets.token_bytes(TIME_NONCE_BYTES)
     async with session_with(link, context) as session:
         signed = await got(session, "/v1/manifest", MANIFEST_BYTES_MAX)
-        authority = await got(session, "/v1/authority", MANIFEST_BYTES_MAX)
+        roles = await got(session, "/v1/roles", LISTS_BYTES_MAX, or_nothing=True)
         time = await got(session, f"/v1/time/{nonce.hex()}", MANIFEST_BYTES_MAX)
     manifest = read_manifest(signed, Ed25519Verifier())
     if manifest.id != link.manifest_id:
         raise NotTrusted(
             "The backbone offers another collaboration than the link names.", hint="Ask the organiser for the link."
         )
-    verify_authority(authority, manifest.authority_id)
-    return Introduced(manifest, signed, authority, read_time(time, nonce, manifest.authority_id) - now())
+    said = read_time(time, nonce, manifest.authority_id)
+    try:
+        issuers = issuers_of(
+            told_records(AuthorityRecords(manifest.authority_id, manifest.id), known, roles, said.time)
+        )
+    except RemoteProblem as problem:
+        raise NotTrusted("The backbone gives false lists of moderators.", hint="Ask the organiser.") from problem
+    if issuers.ends(said.issuer(manifest.authority_id)) != math.inf:
+        raise NotTrusted(RETIRED, hint="Ask the organiser for a new link.")
+    return Introduced(manifest, signed, issuers, said.time - now())
 
 
 def session_with(link: Link, context: ssl.SSLContext) -> aiohttp.ClientSession:
@@ -178,14 +208,14 @@ def session_with(link: Link, context: ssl.SSLContext) -> aiohttp.ClientSession:
     )
 
 
-def trusting(authority: bytes, proven: Callable[[bytes], Pass]) -> ssl.SSLContext:
-    """Trusts a holder of the authority's pass for a backbone; names of hosts mean nothing here.
+def trusting(issuers: Issuers, proven: Callable[[bytes], Pass]) -> ssl.SSLContext:
+    """Trusts a holder of an issuer's pass for a backbone; names of hosts mean nothing here.
 
     The connection ends with the handshake, before the invitation is sent, if the pass is another one.
 
     Args:
-        authority: The authority's certificate.
-        proven: Verifies a pass at the authority's time.
+        issuers: The collaboration's.
+        proven: Verifies a pass at the backbone's time.
     """
 
     class BackboneOnly(ssl.SSLObject):
@@ -205,19 +235,27 @@ def trusting(authority: bytes, proven: Callable[[bytes], Pass]) -> ssl.SSLContex
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
-    # The time is checked above, by the authority's clock: the clock of this computer may be wrong.
+    # The time is checked above, by the backbone's clock: the clock of this computer may be wrong.
     context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
-    context.load_verify_locations(cadata=authority)
+    context.load_verify_locations(cadata=issuers.anchors)
     return context
 
 
-async def got(session: aiohttp.ClientSession, path: str, bytes_max: int) -> bytes:
+async def got(session: aiohttp.ClientSession, path: str, bytes_max: int, *, or_nothing: bool = False) -> bytes:
     """The backbone's answer to a request.
+
+    Args:
+        session: With the backbone.
+        path: What is asked for.
+        bytes_max: Upper bound on the answer.
+        or_nothing: Where a backbone of an earlier version has no such thing, the answer is empty.
 
     Raises:
         RemoteProblem: it is an error, or longer than `bytes_max`.
     """
     async with session.get(path) as response:
+        if or_nothing and response.status == 404:
+            return b""
         if response.status != 200:
             raise RemoteProblem("The backbone answered {status} to {path}.", response.status, path)
         return await read_answer(response, bytes_max)

@@ -15,26 +15,15 @@ import msgspec
 
 from core.api.sentence import Sentence, later
 from core.api.verdict import Verdict, not_connected
-from core.backbone.admission_log import NameTaken
-from core.backbone.desk_messages import (
-    GRANT_BYTES_MAX,
-    GRANTS,
-    NEWER,
-    OLDER,
-    REFUSALS,
-    InvitationCheck,
-    KnownPeer,
-    PassGrant,
-    PassRequest,
-)
+from core.backbone import desk_messages as messages
 from core.backbone.kept_pass import MANIFEST, KeptPass, KeptPasses
-from core.backbone.link import Link
-from core.backbone.names import NAME_CHARS_MAX
+from core.backbone.link import Link, with_desks
+from core.backbone.refusals import NameTaken
 from core.backbone.revocations import shut_out
 from core.backbone.support import check_manifest
-from core.base.bounds import USERNAME_BYTES_MAX
 from core.base.ids import AccountId, PeerId
 from core.base.manifest import Manifest
+from core.base.names import usable_name, with_digits
 from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, ShutOut, WireProblem
 from core.base.signing import KeyPair
 from core.base.wire import PROTOCOL
@@ -50,9 +39,14 @@ from core.joining.introduction import (
     session_with,
     trusting,
 )
+from core.joining.look import site_of
+from core.joining.refused import SignInProblem
+from core.joining.sign_in import MODERATOR_S, ModeratorAsked, keep_sign_in, kept_sign_in
+from core.joining.silence import heard
 from core.net.addresses.interfaces import has_way
 from core.net.admission import Admission
-from core.net.identity.passes import pass_request
+from core.net.identity.issuers import issuers_of
+from core.net.identity.passes import check_pass, pass_request
 from core.system.atomic_files import write_atomic
 
 ASK_S: Final = 3.0
@@ -66,11 +60,9 @@ class JoinedCollaboration:
     manifest: Manifest
     manifest_path: Path
     blobs: Path
-    authority: bytes
-    """The authority's certificate, DER."""
     certificate: bytes
     """This peer's pass, DER."""
-    contacts: list[KnownPeer]
+    contacts: list[messages.KnownPeer]
     """The backbone itself first."""
     name: str
     """This peer's name in the collaboration, as its pass has it."""
@@ -97,7 +89,7 @@ class JoinedCollaboration:
         return Admission(
             keys=key,
             pass_der=self.certificate,
-            authority_der=self.authority,
+            authority_id=self.manifest.authority_id,
             manifest_id=self.manifest.id,
             records=self.records,
         )
@@ -181,7 +173,7 @@ class Joining:
         """Get everything; tries again, with back-off, while the backbone does not answer.
 
         Args:
-            username: The wanted name, which `core.backbone.names.usable_name` has made.  A peer that was let in before
+            username: The wanted name, which `core.base.names.usable_name` has made.  A peer that was let in before
                 keeps its name; where the name is somebody else's, this peer gets it with four digits of its key.
             device: A name for this computer.
             now: Unix seconds.
@@ -196,6 +188,9 @@ class Joining:
         while True:
             try:
                 return await self.try_once(username=username, device=device, now=now)
+            except ModeratorAsked as asked:
+                waiting(not_connected("backbone", stage=asked.message, where=where))
+                delay_s = MODERATOR_S
             except RemoteProblem as problem:
                 stage = later("{whose} is not ready yet: {why}")
                 waiting(not_connected("backbone", stage=stage, where=where, why=problem.sentence))
@@ -218,31 +213,42 @@ class Joining:
     async def try_once(self, *, username: str, device: str, now: Callable[[], float]) -> JoinedCollaboration:
         """Like `join`, but fails when the backbone does not answer."""
         let_in = partial(self._let_in, username=username, device=device, now=now)
-        return await at_first(self.link, now, let_in, passed_over=self._pass_over)
+        link, known = self.link, self.kept.known()
+        link, lists = (link, b"") if known is None else (with_desks(link, known.roles.issuers), known.to_bytes())
+        return await at_first(link, now, let_in, known=lists, passed_over=self._pass_over)
 
     async def _let_in(
         self, to: Link, introduced: Introduced, *, username: str, device: str, now: Callable[[], float]
     ) -> JoinedCollaboration:
         """Get everything from the backbone at one address, and keep it."""
-        manifest, authority = introduced.manifest, introduced.authority
+        manifest, proven = introduced.manifest, introduced.verifier(now)
         check_manifest(manifest)
         self._willing(manifest)
-        proven = introduced.verifier(now)
         write_atomic(self._folder / MANIFEST, introduced.signed)
-        async with session_with(to, trusting(authority, proven)) as session:
-            await self._hold_place(session)
+        async with session_with(to, trusting(introduced.issuers, proven)) as session:
+            # A desk that reads the pass needs no invitation, with which it could let others in at the link's desk.
+            own = "" if self.kept.certificate and to not in self.link.each else self.link.invite
+            await self._hold_place(session, own)
+            heard(self._folder)
             await fetch_blobs(session, manifest.blobs.values(), self._blobs, or_elsewhere=bool(self.link.also))
+            known = None if self.link.invite else await kept_sign_in(self._folder)
+            invite, name = (known.ticket, usable_name(known.name)) if known else (own, "")
             try:
-                grant = await self._ask_pass(session, username, device)
+                grant = await self._ask_pass(session, name or username, device, invite)
             except NameTaken:
-                grant = await self._ask_pass(session, self._other_name(username), device)
+                grant = await self._ask_pass(session, with_digits(name or username, self._key.peer_id), device, invite)
+            except NotTrusted as problem:  # a desk of the moderators' list need not know a link's invitation
+                if isinstance(problem, ShutOut) or to in self.link.each:
+                    raise
+                raise RemoteProblem(problem.sentence) from problem
         shown = proven(grant.certificate)
         if shown.peer != self._key.peer_id:
             raise RemoteProblem("The backbone gave the pass of another computer.")
         grant = msgspec.structs.replace(grant, contacts=_with_host(grant.contacts, to.host))
         records = self.kept.newest_records(manifest, grant.records, now() + introduced.clock_ahead_s)
-        kept = KeptPass(manifest, authority, grant, shown, introduced.clock_ahead_s - self._wall_ahead_s(now))
+        kept = KeptPass(manifest, grant, shown, introduced.clock_ahead_s - self._wall_ahead_s(now))
         self.kept.keep(kept)
+        keep_sign_in(self._folder, None)
         return self._joined(kept, records.to_bytes(), introduced.clock_ahead_s)
 
     async def _resumed(self, now: Callable[[], float]) -> JoinedCollaboration | None:
@@ -266,11 +272,12 @@ class Joining:
         self._ended = kept.shown.begins < records.decisions.passes_since
         if self._ended:
             return None
+        issuers = issuers_of(records)
         # This computer's clock may be as wrong as it was, or have been set since.  The earlier time comes first: others
         # move a clock forward (`Clock.heard`), and never back.
         for ahead_s in sorted((kept.clock_ahead_s + self._wall_ahead_s(now), 0.0)):
             with contextlib.suppress(ProofProblem):
-                kept.shown.check_time(now() + ahead_s)
+                check_pass(kept.shown, issuers, now() + ahead_s)
                 return replace(self._joined(kept, records.to_bytes(), ahead_s), kept_until=kept.shown.expires)
         self._ended = True
         return None
@@ -284,7 +291,6 @@ class Joining:
             kept.manifest,
             self._folder / MANIFEST,
             self._blobs,
-            kept.authority,
             grant.certificate,
             grant.contacts,
             kept.shown.username,
@@ -295,38 +301,42 @@ class Joining:
             tuple(map(PeerId, grant.earned)),
         )
 
-    async def _hold_place(self, session: aiohttp.ClientSession) -> None:
+    async def _hold_place(self, session: aiohttp.ClientSession, invite: str) -> None:
         """Have the invitation wait while files come.  Whether it holds, the answer about the pass says."""
-        check = InvitationCheck(self.link.invite, PROTOCOL, self._key.peer_id)
+        check = messages.InvitationCheck(invite, PROTOCOL, self._key.peer_id)
         async with session.post("/v1/invitation", data=msgspec.json.encode(check)):
             pass
 
     def _pass_over(self, where: str, why: Exception) -> None:
         self.passed_over[where] = why.sentence if isinstance(why, Problem) else Sentence(NOT_A_BACKBONE)
 
-    async def _ask_pass(self, session: aiohttp.ClientSession, username: str, device: str) -> PassGrant:
-        request = PassRequest(self.link.invite, pass_request(self._key), username, device, PROTOCOL)
+    async def _ask_pass(
+        self, session: aiohttp.ClientSession, username: str, device: str, invite: str
+    ) -> messages.PassGrant:
+        csr, shown = pass_request(self._key), self.kept.certificate
+        request = messages.PassRequest(invite, csr, username, device, PROTOCOL, shown)
         async with session.post("/v1/pass", data=msgspec.json.encode(request)) as response:
-            body = await read_answer(response, GRANT_BYTES_MAX)
+            body = await read_answer(response, messages.GRANT_BYTES_MAX)
             try:
                 if response.status == 200:
-                    return GRANTS.decode(body)
-                refusal = REFUSALS.decode(body)
+                    return messages.GRANTS.decode(body)
+                refusal = messages.REFUSALS.decode(body)
             except WireProblem as error:
-                raise RemoteProblem(
-                    "The backbone answered something unreadable ({status}).", response.status
-                ) from error
+                unreadable = "The backbone answered something unreadable ({status})."
+                raise RemoteProblem(unreadable, response.status) from error
         if response.status in {429, 503}:
             raise RemoteProblem(refusal.message)
-        kinds: dict[str, type[Problem]] = {each.code: each for each in (BadInput, NameTaken, ShutOut)}
-        kinds |= {OLDER: OtherProtocol, NEWER: OtherProtocol}
-        raise kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
+        if not self.link.invite and refusal.code in {"link.withdrawn", "link.expired"}:
+            if not invite:
+                await site_of(session)
+            raise SignInProblem("withdrawn" if invite else "needed")
+        raise _refused(refusal)
 
-    def _other_name(self, name: str) -> str:
-        """The name with four digits of this peer's key, which are of no alphabet."""
-        digits = f" {int.from_bytes(self._key.peer_id[:4], 'big') % 10_000:04}"
-        room_bytes = USERNAME_BYTES_MAX - len(digits)
-        return name[: NAME_CHARS_MAX - len(digits)].encode()[:room_bytes].decode(errors="ignore").rstrip() + digits
+
+def _refused(refusal: messages.JoinRefusal) -> Problem:
+    kinds: dict[str, type[Problem]] = dict.fromkeys((messages.OLDER, messages.NEWER), OtherProtocol)
+    kinds |= {each.code: each for each in (BadInput, NameTaken, ShutOut)}
+    return kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
 
 
 def _has_answered(asking: asyncio.Task[JoinedCollaboration]) -> bool:
@@ -334,7 +344,7 @@ def _has_answered(asking: asyncio.Task[JoinedCollaboration]) -> bool:
     return asking.done() and not isinstance(asking.exception(), Impostor)
 
 
-def _with_host(contacts: Sequence[KnownPeer], host: str) -> list[KnownPeer]:
+def _with_host(contacts: Sequence[messages.KnownPeer], host: str) -> list[messages.KnownPeer]:
     """The contacts that a backbone names, and itself at the host where it has answered, should that be another one."""
-    here = [KnownPeer(each.peer, host, each.port) for each in contacts[:1] if each.host != host]
+    here = [messages.KnownPeer(each.peer, host, each.port) for each in contacts[:1] if each.host != host]
     return [*contacts[:1], *here, *contacts[1:]]

@@ -8,7 +8,15 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from core.backbone.desk_messages import GRANT_BYTES_MAX, NEWER, OLDER, REFUSALS, CollaborationNow, InvitationCheck
+from core.backbone.desk_messages import (
+    GRANT_BYTES_MAX,
+    NEWER,
+    OLDER,
+    REFUSALS,
+    SITES,
+    CollaborationNow,
+    InvitationCheck,
+)
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.base.manifest import Manifest
@@ -25,6 +33,7 @@ from core.joining.introduction import (
     session_with,
     trusting,
 )
+from core.joining.sign_in import check_site
 
 UPDATE: Final = "Update Potluck, then open the link again."
 REFUSED: Final = frozenset({"link.withdrawn", "link.expired", "link.full", "link.closed", NEWER, OLDER})
@@ -59,24 +68,29 @@ class Invited:
     """Size of the collaboration's files, as the backbone says."""
     present: CollaborationNow | None = None
     """What goes on there, as the backbone says; None: it does not."""
+    site: str = ""
+    """Address of the page at which people sign in, where a newcomer has to; empty: a link's invitation lets them in."""
 
 
-async def look(link: Link, now: Callable[[], float], *, member: bool = False) -> Invited:
+async def look(link: Link, now: Callable[[], float], *, member: bool = False, signs_in: bool = False) -> Invited:
     """Ask the backbone what the link leads to.
 
     Args:
         link: Link of the collaboration.
         now: Unix seconds.
         member: This computer is in the collaboration already, so that its invitation may have ended.
+        signs_in: The person signs in, whether or not there is an invitation.
 
     Raises:
-        NotTrusted: the backbone offers another collaboration, or one that is not signed as its manifest says.
+        NotTrusted: the backbone offers another collaboration, one that is not signed as its manifest says, or an
+            address at which nobody should sign in.
         LinkProblem: the invitation lets nobody in, the collaboration has ended, or it needs another version; its code
             tells which.
     """
 
     async def seen(to: Link, introduced: Introduced) -> Invited:
-        async with session_with(to, trusting(introduced.authority, introduced.verifier(now))) as session:
+        async with session_with(to, trusting(introduced.issuers, introduced.verifier(now))) as session:
+            site = await site_of(session) if signs_in or not (member or link.invite) else ""
             try:
                 present = await _present(session, to)
             except LinkProblem as problem:
@@ -85,7 +99,7 @@ async def look(link: Link, now: Callable[[], float], *, member: bool = False) ->
                 return Invited(introduced.manifest, introduced.signed, 0)
             async with asyncio.timeout(TIMEOUT_S):
                 sizes = [await _blob_bytes(session, name) for name in set(introduced.manifest.blobs.values())]
-        return Invited(introduced.manifest, introduced.signed, sum(sizes), present)
+        return Invited(introduced.manifest, introduced.signed, sum(sizes), present, site)
 
     try:
         invited = await at_first(link, now, seen)
@@ -138,6 +152,25 @@ async def _present(session: aiohttp.ClientSession, link: Link) -> CollaborationN
     known = refusal.code in REFUSED
     why = refusal.code.removeprefix("link.") if known else "closed"
     raise LinkProblem(why, refusal.message, hint=UPDATE if refusal.code == NEWER else refusal.hint)
+
+
+async def site_of(session: aiohttp.ClientSession) -> str:
+    """Where people sign in.
+
+    Raises:
+        LinkProblem: nowhere.
+        NotTrusted: where nobody should.
+    """
+    async with session.get("/v1/site") as response:
+        body = await read_answer(response, GRANT_BYTES_MAX) if response.status == 200 else b"{}"
+    try:
+        site = SITES.decode(body).site
+    except WireProblem as error:
+        raise RemoteProblem("The backbone answered something unreadable ({status}).", response.status) from error
+    if not site:
+        hint = "Copy the whole of the link, or ask the organiser for one with an invitation."
+        raise LinkProblem("no_invitation", "This link has no invitation, and nobody signs in there.", hint=hint)
+    return check_site(site)
 
 
 async def _blob_bytes(session: aiohttp.ClientSession, name: str) -> int:

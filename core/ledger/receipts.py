@@ -128,6 +128,11 @@ class ReceiptLog:
         """The sum of one peer over all receipts ever kept."""
         return self._totals.get(peer, Credit())
 
+    @property
+    def relayed(self) -> dict[PeerId, int]:
+        """Bytes that each peer has carried for others, as these attest."""
+        return {peer: one.relayed_bytes for peer, one in self.totals().items() if one.relayed_bytes and peer != OTHERS}
+
     def met(self) -> tuple[PeerId, ...]:
         """The peers that contributed to the most of these rounds, which the one who keeps their receipts was in."""
         rounds = {peer: credit.rounds for peer, credit in self._totals.items() if credit.samples}

@@ -49,6 +49,7 @@ class SiteDays:
         self._before = file.before
         self._epoch = file.epoch
         self._looked: float | None = None
+        self._traffic = 0
         self._saved = 0.0
         self._dirty = False
 
@@ -76,19 +77,23 @@ class SiteDays:
             today = self._today(now)
             self._put(today, samples=today.samples + news, epochs=today.epochs + max(epochs, 0))
 
-    def looked(self, computers: int, now: float) -> None:
+    def looked(self, computers: int, now: float, traffic_bytes: int = 0) -> None:
         """Note how many computers are here, and write the file from time to time.
 
         Args:
             computers: They report now.
             now: Unix seconds.
+            traffic_bytes: What this backbone has sent and received since its start.
         """
+        moved, self._traffic = traffic_bytes - self._traffic, max(traffic_bytes, self._traffic)
         since = 0.0 if self._looked is None else min(max(now - self._looked, 0.0), GAP_S)
         self._looked = now
-        if computers:
+        if computers or moved > 0:
             today = self._today(now)
             hours = today.computer_hours + computers * since / 3600
-            self._put(today, computers=max(today.computers, computers), computer_hours=hours)
+            moved_today = today.traffic_bytes + max(moved, 0)
+            most = max(today.computers, computers)
+            self._put(today, computers=most, computer_hours=hours, traffic_bytes=moved_today)
         if self._dirty and now >= self._saved + SAVE_S:
             self._saved = now
             self.save()

@@ -8,7 +8,7 @@ from core.base.ids import PeerId
 from core.base.meter import Meter
 from core.base.signing import KeyPair
 from core.base.trace import Trace
-from core.net.identity.passes import PassVerifier, authority_id_of
+from core.net.identity.passes import PassVerifier
 from core.net.limits.pace import Pace
 from core.net.links.streams import PeerStream
 
@@ -20,20 +20,20 @@ class Admission:
     Attributes:
         keys: This peer's identity.
         pass_der: Its first pass; see `Host.renew`.
-        authority_der: The certificate of the authority that signs passes, already checked against the manifest.
+        authority_id: The key that the manifest names.
         manifest_id: The collaboration; passes of another are refused.
         records: The newest records of the authority that are known, signed; empty: none.
     """
 
     keys: KeyPair
     pass_der: bytes
-    authority_der: bytes
+    authority_id: PeerId
     manifest_id: bytes
     records: bytes = b""
 
     def verifier(self) -> PassVerifier:
         """Make what decides whose pass holds."""
-        return PassVerifier(authority_id_of(self.authority_der), self.manifest_id)
+        return PassVerifier(self.authority_id, self.manifest_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

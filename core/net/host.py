@@ -68,9 +68,7 @@ class Host:
         self._pace = line.pace or Pace(now=clock.now)
         self.passes = admission.verifier()
         """Decides whose pass holds."""
-        self._credentials = Credentials(
-            keys=admission.keys, pass_der=admission.pass_der, authority_der=admission.authority_der
-        )
+        self._credentials = Credentials(keys=admission.keys, pass_der=admission.pass_der, passes=self.passes)
         self._envelopes = Envelopes(
             signer=admission.keys,
             pass_der=admission.pass_der,
@@ -100,8 +98,10 @@ class Host:
         )
         self._links: Links | None = None
         self._listening: Listening | None = None
+        self.pass_der = admission.pass_der
+        """The pass that is shown now."""
         self.pass_ends = pass_end(admission.pass_der)
-        """When the pass ends that is shown now, Unix seconds: others hear this peer no longer."""
+        """When it ends, Unix seconds: others hear this peer no longer."""
         self._open = AsyncExitStack()
         """What is closed at the end."""
         self._life: asyncio.Task[None] | None = None
@@ -190,7 +190,7 @@ class Host:
         """Show another pass from now on; open links stay."""
         self._credentials.renew(pass_der)
         self._envelopes.renew(pass_der)
-        self.pass_ends = pass_end(pass_der)
+        self.pass_der, self.pass_ends = pass_der, pass_end(pass_der)
 
     # --- what its owner does -----------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class Planes:
         if message.plane == "stream":
             assert self._links is not None
             links = self._links.to(to)
-            if output.transfer is not None or message.bulk:
+            if output.transfer is not None or (message.bulk and not message.beside):
                 links.carry(output.transfer)
             links.send(data, bulk=message.bulk)
             if message.bulk and self._metering is not None:

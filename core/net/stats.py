@@ -43,3 +43,8 @@ class HostStats:
     bytes_sent: int
     bytes_received: int
     links: tuple[LinkStats, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """The sum of what was sent and received."""
+        return self.bytes_sent + self.bytes_received

@@ -2,8 +2,9 @@
 
 The order is fixed (BOINC's, `check_suspend_processing`), and the first rule that forbids is the reason everywhere:
 
-    computing   switch - battery - charge - in use - hours - listed program - full screen - others busy - heat - watts
-    a card      what forbids computing - switch - in use - others busy - heat - watts
+    computing   switch - battery - charge - in use - memory - hours - listed program - full screen - others busy -
+                heat - watts - fan - meter
+    a card      what forbids computing - switch - in use - listed program - others busy - heat - watts
     network     switch - hours - metered - the month's bytes
 
 A switch at "always" passes over the rules of its row; computing at "always" also over the hours for the network and
@@ -22,7 +23,8 @@ from typing import Final
 
 from core.api import verdict as verdicts
 from core.api.modes import Switches, UseMode, UseSwitch
-from core.api.rules import UseRules
+from core.api.numbers import volume
+from core.api.rules import MEMORY_IN_USE, UseRules
 from core.api.verdict import Verdict
 from core.schedule.hours import Hours
 from core.schedule.sensed import Sensed, SensedGpu
@@ -62,6 +64,8 @@ class Circumstances:
     """Unix seconds."""
     hours: Hours
     """Hours of the rules in this computer's time zone."""
+    others: Hours | None = None
+    """Hours of the rules in which another share holds; None: there are none."""
     month_used_bytes: int = 0
     device: str = ""
     """What training computes on, as torch calls it, with commas between several devices; empty: not known yet."""
@@ -129,7 +133,8 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
     for device in devices:
         if device not in PROCESSOR:
             cards.setdefault(device, SensedGpu(name=device))
-    latches, releases = _latched([*_findings(sensed, rules), *_readings(sensed, rules, cards.values())], at)
+    findings = [*_findings(sensed, rules), *_limits(sensed, rules), *_readings(sensed, rules, cards.values())]
+    latches, releases = _latched(findings, at)
     used = ("remote", "") in latches or ("idle", "") in latches
     case = _Case(rules, switches, at, latches, used)
     computing = next(case.computing(), None)
@@ -139,7 +144,7 @@ def decide(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstance
         gpus={name: computing or next(case.gpu(name), None) for name in cards},
         network=next(case.network(), None),
         devices=devices,
-        profile=_profile(rules, used=used),
+        profile=_profile(rules, latches, at, used=used),
         latches=latches,
         changes=min(moments, default=None),
     )
@@ -173,23 +178,26 @@ class _Case:
             yield verdicts.resting("battery_low", percent=rules.battery_percent)
         if self.used and not rules.in_use:
             yield verdicts.resting("in_use", minutes=rules.idle_minutes)
+        if ("in_use_memory", "") in latches and rules.in_use_memory_bytes is not None:
+            memory = volume(rules.in_use_memory_bytes)
+            yield verdicts.resting(MEMORY_IN_USE, memory=memory, minutes=rules.idle_minutes)
         yield from self._hours()
-        for program in rules.programs:
-            if ("program", program) in latches:
-                yield verdicts.resting("program", program=program)
+        yield from self._programs("program", rules.programs)
         if ("full_screen", "") in latches:
             yield verdicts.resting("full_screen")
         yield from self._over()
 
     def gpu(self, name: str) -> Iterator[Verdict]:
         """What forbids a graphics card, besides what forbids to compute at all."""
-        rules, mode = self.rules, self.switches.gpu.at(self.at.now)
+        rules, switch = self.rules, self.switches.of_card(name, self.at.now)
+        mode = switch.at(self.at.now)
         if mode is UseMode.NEVER:
-            yield self._paused("gpu", self.switches.gpu)
+            yield self._paused("gpu", switch)
         if self.always or mode is UseMode.ALWAYS:
             return
         if self.used and not rules.in_use_gpu:
             yield verdicts.resting("gpu_in_use", minutes=rules.idle_minutes)
+        yield from self._programs("gpu_program", rules.gpu_programs)
         yield from self._over(name)
 
     def network(self) -> Iterator[Verdict]:
@@ -206,14 +214,22 @@ class _Case:
         if rules.month_bytes is not None and self.at.month_used_bytes >= rules.month_bytes:
             yield verdicts.resting("month")
 
+    def _programs(self, reason: str, listed: Iterable[str]) -> Iterator[Verdict]:
+        for program in listed:
+            if ("program", program) in self.latches:
+                yield verdicts.resting(reason, program=program)
+
     def _over(self, card: str = "") -> Iterator[Verdict]:
-        """Readings that have passed their limits: the processor's, or a card's."""
+        """Readings that have passed their limits: the computer's, or a card's."""
         rules = self.rules
         busy = rules.gpu_busy_percent if card else rules.busy_percent
         limits = {
             "busy": ("percent", busy),
             "heat": ("celsius", rules.celsius_max),
             "watts": ("watts", rules.watts_max),
+            "fan": ("limit", rules.fan_rpm_max),
+            "meter_high": ("limit", rules.meter_max),
+            "meter_low": ("limit", rules.meter_min),
         }
         for reading, (unit, limit) in limits.items():
             if (reading, card) in self.latches:
@@ -234,10 +250,13 @@ class _Case:
         return verdicts.paused(f"{subject}_until".lstrip("_"), until=until, **moment)
 
 
-def _profile(rules: UseRules, *, used: bool) -> ComputeProfile:
+def _profile(rules: UseRules, latches: Latches, at: Circumstances, *, used: bool) -> ComputeProfile:
+    share = rules.share if at.others is None or not at.others.open(at.now) else rules.other_share
+    if ("warm", "") in latches:
+        share = min(share, rules.warm_share)
     if used:
-        return ComputeProfile(min(rules.share, rules.in_use_share), rules.in_use_threads)
-    return ComputeProfile(rules.share)
+        return ComputeProfile(min(share, rules.in_use_share), rules.in_use_threads)
+    return ComputeProfile(share)
 
 
 def _findings(sensed: Sensed, rules: UseRules) -> Iterator[_Finding]:
@@ -250,8 +269,28 @@ def _findings(sensed: Sensed, rules: UseRules) -> Iterator[_Finding]:
     yield _Finding(("battery_low", ""), bool(sensed.on_battery) and low)
     yield _Finding(("full_screen", ""), bool(sensed.full_screen) and not rules.full_screen)
     yield _Finding(("metered", ""), bool(sensed.metered) and not rules.use_metered)
-    for program in rules.programs:
+    for program in {*rules.programs, *rules.gpu_programs}:
         yield _Finding(("program", program), program in sensed.programs)
+    if rules.in_use_memory_bytes is not None:
+        used = there or bool(sensed.remote)
+        holds = used and (sensed.own_bytes or 0) > rules.in_use_memory_bytes
+        yield _Finding(("in_use_memory", ""), holds, is_gone=not used)
+
+
+def _limits(sensed: Sensed, rules: UseRules) -> Iterator[_Finding]:
+    """Everything of the whole computer that forbids, or has training use less, beyond a limit."""
+    hottest = max((each for each in (sensed.celsius, *(card.celsius for card in sensed.gpus)) if each), default=0.0)
+    above = {
+        "warm": (hottest, rules.warm_celsius, RELEASE),
+        "fan": (sensed.fan_rpm or 0.0, rules.fan_rpm_max, RELEASE),
+        "meter_high": (-math.inf if sensed.meter is None else sensed.meter, rules.meter_max, 1.0),
+    }
+    for reading, (value, limit, release) in above.items():
+        if limit is not None:
+            yield _Finding((reading, ""), value > limit, value <= release * limit, HOLD_S)
+    if rules.meter_min is not None:
+        low = sensed.meter is not None and sensed.meter < rules.meter_min
+        yield _Finding(("meter_low", ""), low, hold_s=HOLD_S)
 
 
 def _readings(sensed: Sensed, rules: UseRules, cards: Iterable[SensedGpu]) -> Iterator[_Finding]:
@@ -286,10 +325,11 @@ def _latched(findings: Iterable[_Finding], at: Circumstances) -> tuple[Latches, 
 
 def _own_moments(sensed: Sensed, rules: UseRules, switches: Switches, at: Circumstances) -> Iterator[float]:
     """Moments at which time alone changes what a rule or a switch says."""
-    for switch in (switches.computing, switches.gpu, switches.network):
+    for switch in (switches.computing, switches.gpu, switches.network, *switches.cards.values()):
         if (ends := switch.ends(at.now)) is not None:
             yield ends
-    if (change := at.hours.next_change(at.now)) is not None:
-        yield change
+    for hours in (at.hours, at.others):
+        if hours is not None and (change := hours.next_change(at.now)) is not None:
+            yield change
     if sensed.idle_s and (left := MINUTE_S * rules.idle_minutes - sensed.idle_s) > 0:
         yield at.now + left

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from core.schedule.sensed import Sensed
+from core.schedule.sensed import RuleNames, Sensed
 
 
 class SenseSource(Protocol):
@@ -20,6 +20,9 @@ class SenseSource(Protocol):
             What ends that.
         """
 
+    def watch(self, names: RuleNames) -> None:
+        """Look at this from now on, and at nothing that was named before."""
+
     async def run(self) -> None:
         """Sense until the task is cancelled."""
 
@@ -33,6 +36,9 @@ class NoSenses:
     def follow(self, callback: Callable[[Sensed], object]) -> Callable[[], None]:  # noqa: ARG002 - nothing to tell
         """Take a follower that hears of nothing."""
         return lambda: None
+
+    def watch(self, names: RuleNames) -> None:
+        """Take names of which no sense is here to heed one."""
 
     async def run(self) -> None:
         """Wait until the task is cancelled."""

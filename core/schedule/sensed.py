@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from core.api.rules import UseRules, is_folder
+
 NOTICED_S: Final = 1.0
 """A smaller difference of idle times nobody notices."""
 
@@ -38,13 +40,19 @@ class Sensed:
     busy: float | None = None
     """Share of all cores, 0 to 1, that programs other than Potluck use."""
     programs: frozenset[str] = frozenset()
-    """Names of the programs that run, lower case, without ".exe"."""
+    """Names of the programs that run, lower case, without ".exe", and those of `RuleNames.folders` that have one."""
     celsius: float | None = None
     """Temperature of the processor's hottest sensor."""
     watts: float | None = None
     """What the processor takes, where the system tells."""
     metered: bool | None = None
     """Whether the system treats the connection as one that costs."""
+    fan_rpm: float | None = None
+    """Turns a minute of the fastest fan."""
+    meter: float | None = None
+    """The number that the person's meter says (`RuleNames.meter`)."""
+    own_bytes: int | None = None
+    """Memory of Potluck's processes, coarsely."""
     gpus: tuple[SensedGpu, ...] = ()
 
     def after(self, seconds: float) -> "Sensed":
@@ -59,6 +67,21 @@ class Sensed:
         return self == other
 
 
+@dataclass(frozen=True, slots=True)
+class RuleNames:
+    """What senses look at because a person's rules name it."""
+
+    folders: tuple[str, ...] = ()
+    meter: str = ""
+    """See `core.api.rules.UseRules.meter`."""
+
+
+def names_of(rules: UseRules) -> RuleNames:
+    """What a person's rules name for the senses to look at."""
+    listed = (*rules.programs, *rules.gpu_programs)
+    return RuleNames(tuple(name for name in dict.fromkeys(listed) if is_folder(name)), rules.meter)
+
+
 def untold(sensed: Sensed) -> tuple[str, ...]:
     """Fields of `core.api.rules.UseRules` that stop nothing here, since the system does not tell what they need."""
     cards = sensed.gpus
@@ -70,6 +93,8 @@ def untold(sensed: Sensed) -> tuple[str, ...]:
         "busy_percent": sensed.busy is not None,
         "gpu_busy_percent": any(card.busy is not None for card in cards),
         "celsius_max": sensed.celsius is not None or any(card.celsius is not None for card in cards),
+        "warm_celsius": sensed.celsius is not None or any(card.celsius is not None for card in cards),
+        "fan_rpm_max": sensed.fan_rpm is not None,
         "watts_max": sensed.watts is not None or any(card.watts is not None for card in cards),
     }
     return tuple(name for name, known in told.items() if not known)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from random import SystemRandom
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from core.authority.decisions import ROLLOVER_S, Decisions
 from core.authority.news import AuthorityDecided, AuthorityNews
 from core.authority.records import AuthorityRecords
 from core.base.contact import Contact, Observed
@@ -23,28 +22,27 @@ from core.base.problems import RemoteProblem
 from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.events import Found, Learned
+from core.experts.messages import EXPERT_MESSAGES
 from core.nat.events import DialEnded, PeerWanted, Way
 from core.nat.reachability import OwnReach
 from core.nat.traversal import Traversal
 from core.net.admission import Admission, HostOwner, LineUse
 from core.net.clock import Clock
 from core.net.host import Host
-from core.net.identity.passes import PassRole, PassVerifier, authority_id_of
 from core.net.limits.pace import Pace
 from core.net.links.streams import PeerStream
 from core.net.router.locator import Locator
 from core.net.stats import HostStats
 from core.net.traverse import Traverser
-from core.swarm.shards.exchange import ShardExchange
-from core.swarm.words.facts import Revoked, Seeds, WayBack
-from core.swarm.words.messages import SHARD_MESSAGES
-from core.swarm.words.states import StateName
+from core.session.heeding import Heeding
+from core.swarm.words.facts import Seeds
+from core.swarm.words.messages import EXPERT_FILE_MESSAGES, SHARD_MESSAGES
 
 PASS_RENEW_S: Final = 3 * 3600.0
 """How often a pass is renewed, at the latest: when the last desk goes, most of its four days are left."""
-PARTING_S: Final = 5.0
-"""Seconds for which a peer that is shut out can still ask for the list that says so; then its pass holds no longer.
-One that was shut out before this peer started has no such time."""
+
+BESIDE_MESSAGES: Final[tuple[type[Message], ...]] = (*SHARD_MESSAGES, *EXPERT_MESSAGES, *EXPERT_FILE_MESSAGES)
+"""What the machines beside a participant say to each other."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -78,38 +76,58 @@ class SessionPeer(Protocol):
         """An event moves the machine on; the host carries out what it returns."""
 
 
+class Companion(Protocol):
+    """A machine that runs beside a peer's, with the same host and DHT."""
+
+    TAKES: ClassVar[tuple[type, ...]]
+    """Classes of messages and events that are for it alone; ticks and lost peers are told to all."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When it wants its next Tick, Unix seconds; None: not before another event."""
+
+    def start(self, now: float) -> None:
+        """The peer joins the swarm now, so others can be told of what is here."""
+
+    def handle(self, event: Any, now: float) -> Sequence[object]:
+        """An event moves the machine on; the host carries out what it returns."""
+
+    def found(self, found: Found, now: float) -> Sequence[object] | None:
+        """What follows from records that were read; None: this machine has not asked for the key."""
+
+
 P = TypeVar("P", bound=SessionPeer)
 
 
 class _Together:
-    """Runs the machine of the authority's records beside a peer's machine, and that of shared shards.
+    """Runs several machines as one.
 
     Args:
         peer: The peer's machine.
         news: Takes its own messages, ticks, and a look at each peer that is seen.
-        shards: Takes its own messages and events, ticks and lost peers; None: none are shared.
+        companions: Run beside both.
     """
 
-    def __init__(self, peer: SessionPeer, news: AuthorityNews, shards: ShardExchange | None) -> None:
+    def __init__(self, peer: SessionPeer, news: AuthorityNews, companions: Sequence[Companion]) -> None:
         self._peer = peer
         self._news = news
-        self._shards = shards
+        self._companions = companions
 
     @property
     def deadline(self) -> float | None:
-        """The earliest one of all."""
-        shards = None if self._shards is None else self._shards.deadline
-        return earliest(self._peer.deadline, self._news.deadline, shards)
+        """The earliest deadline of all its machines."""
+        return earliest(self._peer.deadline, self._news.deadline, *(one.deadline for one in self._companions))
 
     def handle(self, event: Any, now: float) -> Sequence[object]:
         """Give each of them what concerns it."""
+        told = event.message if isinstance(event, Received) else event
+        for companion in self._companions:
+            if isinstance(told, companion.TAKES):
+                return companion.handle(event, now)
         outputs: list[object] = []
-        if self._shards is not None:
-            of_shards = isinstance(event.message if isinstance(event, Received) else event, ShardExchange.TAKES)
-            if of_shards or isinstance(event, Tick | Lost):
-                outputs += self._shards.handle(event, now)
-            if of_shards:
-                return outputs
+        if isinstance(event, Tick | Lost):
+            for companion in self._companions:
+                outputs += companion.handle(event, now)
         return [*outputs, *self._handle(event, now)]
 
     def _handle(self, event: Any, now: float) -> Sequence[object]:
@@ -135,7 +153,7 @@ class Session(Generic[P]):
         clock: The process's.
         owner: Takes what the machine reports, except what concerns the network only.
         pace: The volunteer's limits; None: there are none.
-        shards: Shares shards of the data; None: nothing is shared.
+        companions: Machines that run beside it.
     """
 
     def __init__(
@@ -146,20 +164,20 @@ class Session(Generic[P]):
         clock: Clock,
         owner: Callable[[Any, float], None],
         pace: Pace | None = None,
-        shards: ShardExchange | None = None,
+        companions: Sequence[Companion] = (),
     ) -> None:
         self.peer = peer
-        self._shards = shards
+        self._companions = companions
         self._clock = clock
         self._owner = owner
         reaches = peer.traversal is not None
-        self.authority = AuthorityRecords(authority_id_of(admission.authority_der), admission.manifest_id)
+        self.authority = AuthorityRecords(admission.authority_id, admission.manifest_id)
         """What the collaboration's moderators have said."""
         self._news = AuthorityNews(self.authority, random=SystemRandom(), trace=peer.trace)
         self.host = Host(
-            _Together(peer, self._news, shards),
+            _Together(peer, self._news, companions),
             admission=admission,
-            codec=MessageCodec((*peer.MESSAGES, *AuthorityNews.MESSAGES, *SHARD_MESSAGES)),
+            codec=MessageCodec((*peer.MESSAGES, *AuthorityNews.MESSAGES, *BESIDE_MESSAGES)),
             clock=clock,
             owner=HostOwner(
                 event=self._event,
@@ -169,6 +187,7 @@ class Session(Generic[P]):
             ),
             line=LineUse(pace=pace, meter=peer.meter),
         )
+        self._heeding = Heeding(self.host, self.authority, renew_soon=self.renew_soon)
         self._traverser = None if peer.traversal is None else Traverser(self.host, peer.traversal, now=clock.now)
         self._records = admission.records
         self._bind = ""
@@ -192,7 +211,7 @@ class Session(Generic[P]):
         self._bind = bind
         port = await self.host.start(bind=bind, port=port)
         self.learn_records(self._records, again=True)
-        _refuse(self.host.passes, self.authority.decisions, self.authority.shut_out(self._clock.now()))  # they know
+        self._heeding.at_once(self._clock.now())  # they know
         return port
 
     async def join(
@@ -218,8 +237,8 @@ class Session(Generic[P]):
             self.locator = Locator(self.host, bind=self._bind, port=self.host.port, second_port=second_port)
             self.locator.begin(public)
         now = self._clock.now()
-        if self._shards is not None:
-            self._shards.start(now)
+        for companion in self._companions:
+            companion.start(now)
         self.host.perform(self.peer.start(contacts, host=address, port=self.host.port, now=now))
 
     async def run(self) -> None:
@@ -301,23 +320,13 @@ class Session(Generic[P]):
         if self._traverser is not None and self._traverser.perform(event):
             return
         match event:
-            case AuthorityDecided(decisions=decisions, shut_out=revoked):
-                banned = decisions.banned
-                known = self.host.passes.known.items()
-                held = revoked - {*decisions.revoked}  # a single moderator keeps no backbone away
-                spared = {peer for peer, one in known if one.role is PassRole.BACKBONE} & held
-                self.deliver(Revoked((revoked - spared) | {peer for peer, one in known if one.account in banned}))
-                back = decisions.back
-                self.deliver(WayBack() if back is None else WayBack(StateName(back.epoch, back.root), back.digest))
-                later = asyncio.get_running_loop().call_later
-                later(PARTING_S, _refuse, self.host.passes, decisions, revoked)
-                left_s = max(0.0, decisions.passes_since + ROLLOVER_S - now)
-                later(left_s, setattr, self.host.passes, "since", decisions.passes_since)
-                if left_s:
-                    later(left_s * SystemRandom().uniform(0.1, 0.5), self.renew_soon)  # not all at once
+            case AuthorityDecided():
+                for told in self._heeding.decided(event, now):
+                    self.deliver(told)
                 self._owner(event, now)
-            case Found() if self._shards is not None and (said := self._shards.found(event, now)) is not None:
-                self.host.perform(said)
+            case Found():
+                said = next((said for one in self._companions if (said := one.found(event, now)) is not None), None)
+                self.host.perform(said) if said is not None else self._owner(event, now)
             case Learned(contact=contact):
                 self.host.learn(contact.peer_id, contact.host, contact.port)
             case DialEnded(peer=peer, way=None, reason=reason):
@@ -333,9 +342,3 @@ class Session(Generic[P]):
     def _opened(self, stream: PeerStream) -> None:
         assert self._traverser is not None
         self._traverser.opened(stream)
-
-
-def _refuse(passes: PassVerifier, decisions: Decisions, shut_out: frozenset[PeerId]) -> None:
-    """Refuse the passes of these, from now on."""
-    revoked = frozenset(map(PeerId, decisions.revoked))
-    passes.refuse(revoked, decisions.banned, shut_out - revoked)

@@ -17,10 +17,11 @@ HEADERS: Final[Mapping[str, str]] = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer browsers would send forms with an Origin of null
     "Server": "Potluck",
 }
 CACHED: Final = {"Cache-Control": f"public, max-age={FRESH_S}"}
+UNCACHED: Final = {"Cache-Control": "no-store"}
 PIECE_BYTES: Final = 256 * 1024
 LEAST_BYTES_PER_S: Final = 16 * 1024
 """A download that is slower is cut off: it would keep others from theirs."""

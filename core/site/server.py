@@ -2,25 +2,32 @@
 
 What the worst stranger gains: an answer that is made anew every `FRESH_S` seconds at most, whatever the number of
 requests; connections as `core.base.connection_limit` has them, each for `LIFE_S` seconds; one of `DOWNLOADS_MAX`
-downloads, for as long as it takes `LEAST_BYTES_PER_S`.  Only GET and HEAD are answered, bodies are never read, and
-nothing that a stranger says is kept.
+downloads, for as long as it takes `LEAST_BYTES_PER_S`; a turn at the model (`core.site.try_model`); one reading of the
+database for each page of a person that is made anew.  Only GET and HEAD are answered, and POST at one address; no other
+body is read, and nothing that a stranger says is kept.
 """
 
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
 from core.api.site_view import SiteCopy, SiteView
 from core.base.connection_limit import ConnectionLimit
-from core.base.rate_limit import household
-from core.site.copies import CACHED, FRESH_S, HEADERS, Download, OpenCopies
+from core.site.boinc import FILES
+from core.site.connections import IDLE_S, Answering, BoundedConnection
+from core.site.copies import CACHED, FRESH_S, HEADERS, UNCACHED, Download, OpenCopies
+from core.site.database import DatabaseProblem
+from core.site.door import Door
+from core.site.forms import FormError, household_of, is_of_here, read_form
 from core.site.pages import Made, PageMatter, Pages
+from core.site.people_book import PeopleBook
+from core.site.try_model import TryModel, UnansweredError
 
 _LOG = logging.getLogger(__name__)
 _NOBODY: Final = logging.getLogger(f"{__name__}.visitors")
@@ -30,28 +37,24 @@ _NOBODY.disabled = True
 CONNECTIONS_MAX: Final = 256
 CONNECTIONS_OF_ONE_MAX: Final = 64
 """Connections of one address; those of a proxy on this computer are bounded together only."""
-IDLE_S: Final = 10.0
-"""Seconds for the headers of a request, and between two requests of a connection."""
-LIFE_S: Final = 60.0
-"""Seconds that a connection lasts, unless it downloads; one that is half as old gets its last answer."""
 READY_MAX: Final = 256
 """Number of answers that are kept ready."""
 DOWNLOADS_MAX: Final = 2
 PAGES_MAX: Final = 1000
 DIGITS_MAX: Final = 4
-UNCACHED: Final = {"Cache-Control": "no-store"}
 METHODS: Final = ("GET", "HEAD")
+STATS: Final = "/stats/"
+TRY: Final = "/try"
+"""The one address that takes a form."""
 REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
-    403: ("Not from there", "These numbers are for the computer that serves them."),
+    403: ("Not from there", "This is for the computer that serves it, or for the pages of this site."),
+    400: ("Not understood", "This is not a form of this page."),
     404: ("Nothing here", "There is no such page, or a newer copy of the model has taken the place of this one."),
     405: ("Not like this", "This page can only be read."),
     500: ("A mistake of ours", "This page could not be made. Its organiser finds the reason in the log."),
-    503: ("Busy", "Others download at the moment. Try again in some minutes."),
+    503: ("Busy", "This cannot be had at the moment. Try again in some minutes."),
 }
 """By status: a title, and what to do."""
-LOOPBACK: Final = ("127.0.0.1", "::1")
-FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "Via")
-"""Headers by which a proxy says that somebody else asks."""
 
 
 @dataclass(slots=True)
@@ -70,28 +73,49 @@ class SiteServer:
         view: The first; `show` takes it as well, once a loop runs.
         pages: What stands at which address.
         copies: The copies of the model.
+        model: Answers visitors' texts.
+        book: What stands in the database about people.
         clock: Seconds, of a clock that only goes on.
     """
 
-    def __init__(self, view: SiteView, pages: Pages, copies: OpenCopies, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        view: SiteView,
+        pages: Pages,
+        copies: OpenCopies,
+        model: TryModel,
+        book: PeopleBook,
+        clock: Callable[[], float],
+    ) -> None:
         self._view = view
         self._pages = pages
         self._copies = copies
+        self._model = model
+        self._book = book
         self._clock = clock
         self._ready: OrderedDict[tuple[str, int], _Ready] = OrderedDict()
         self._served: Counter[int] = Counter()
-        self._downloads: set[asyncio.BaseTransport] = set()
-        self._limit: ConnectionLimit[_BoundedConnection] = ConnectionLimit(
+        self._sent_bytes = 0
+        """Bytes of all bodies since the start."""
+        self._downloads = 0
+        self._busy: set[asyncio.BaseTransport] = set()
+        """Connections on which an answer takes long: a download, or a turn at the model."""
+        self._limit: ConnectionLimit[BoundedConnection] = ConnectionLimit(
             most=CONNECTIONS_MAX, most_of_one=CONNECTIONS_OF_ONE_MAX
         )
         self._old: set[asyncio.BaseTransport] = set()
         """Connections that get their last answer."""
-        self._answering = web.Server(self._answer)
+        self.doors: list[Door] = []
+        """Asked first; their answers are for one visitor alone, and not kept ready."""
+        self.has_given: Callable[[web.BaseRequest, SiteView], Awaitable[bool]] | None = None
+        """Tells whether samples of the person have been counted who asks; None: nobody signs in here."""
+        self._answering = web.Server(self._answer, handler_cancellation=True)
 
     def show(self, view: SiteView) -> None:
         """Serve this from now on; what is kept ready stays until it is old."""
         self._view = view
         self._copies.want(copy.file for copy in view.copies)
+        self._book.look(view)
 
     async def listen(self, host: str, port: int) -> asyncio.Server:
         """Listen; returns what closes that.
@@ -103,8 +127,8 @@ class SiteServer:
 
     def _connection(self) -> asyncio.Protocol:
         loop = asyncio.get_running_loop()
-        inner = _Answering(self._answering, loop=loop, access_log=_NOBODY, keepalive_timeout=IDLE_S, lingering_time=0.0)
-        return _BoundedConnection(inner, self._limit, self._old, self._downloads)
+        inner = Answering(self._answering, loop=loop, access_log=_NOBODY, keepalive_timeout=IDLE_S, lingering_time=0.0)
+        return BoundedConnection(inner, self._limit, self._old, self._busy)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -116,28 +140,44 @@ class SiteServer:
                 _LOG.exception("an answer has failed: %s", request.path[:80])
             response = self._refused(500, request)
         self._served[response.status] += 1
+        body = response.body if isinstance(response, web.Response) else None
+        self._sent_bytes += len(body) if isinstance(body, bytes) else response.body_length if response.prepared else 0
         return response
 
     async def _found(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
+        for door in self.doors:
+            if (answer := await door.answer(request, self._view)) is not None:
+                return answer
+        if request.method == "POST" and path == TRY:
+            return await self._try(request)
         if request.method not in METHODS:
             refused = self._refused(405, request)
-            refused.headers["Allow"] = ", ".join(METHODS)
+            refused.headers["Allow"] = ", ".join((*METHODS, "POST") if path == TRY else METHODS)
             return refused
-        if path == "/metrics" and not _is_of_here(request):
+        if path == "/metrics" and not is_of_here(request):
             return self._refused(403, request)
         if path.startswith("/model/") and (copy := self._copy(path.removeprefix("/model/"))) is not None:
             return await self._download(copy, request)
-        ready = self._made(path, _page(request))
+        try:
+            ready = await self._made(path, _page(request))
+        except DatabaseProblem:
+            return self._refused(503, request)
         if ready is None:
             return self._refused(404, request)
         return _response(ready, request, last=request.transport in self._old)
 
-    def _made(self, path: str, page: int) -> _Ready | None:
+    async def _made(self, path: str, page: int) -> _Ready | None:
         """The answer at an address, made anew where it is older than `FRESH_S`; None: there is none."""
         if self._is_ready((path, page)):
             return self._ready[path, page]
-        made = self._pages.made(path, PageMatter(self._view, self._copies.digests, self._served), page=page)
+        if path.startswith(STATS):
+            made = await self._stats(path.removeprefix(STATS))
+        else:
+            matter, account = self._matter, self._pages.account_in(path, self._view)
+            if account is not None:
+                matter = replace(matter, days=await self._book.days(account))
+            made = self._pages.made(path, matter, page=page)
         if made is None:
             return None
         tag = f'"{blake2b(made.body, digest_size=12).hexdigest()}"'
@@ -146,13 +186,53 @@ class SiteServer:
             self._ready.popitem(last=False)
         return ready
 
+    @property
+    def _matter(self) -> PageMatter:
+        can_try = self._model.is_here
+        view, choices = self._view, self._book.choices
+        return PageMatter(view, self._copies.digests, self._served, self._sent_bytes, can_try=can_try, choices=choices)
+
+    async def _stats(self, name: str) -> Made | None:
+        """A file of the statistics export, as it is today."""
+        if name not in FILES:
+            return None
+        kind = "text/xml" if name.endswith(".xml") else "application/gzip"
+        return Made(await self._book.stats(self._view, name), kind)
+
+    async def _try(self, request: web.BaseRequest) -> web.Response:
+        """Ask the newest copy of the model about a visitor's text."""
+        try:
+            text = (await read_form(request)).get("text", "").replace("\r\n", "\n")
+        except FormError as refused:
+            return self._refused(refused.status, request)
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError
+        if not self._model.is_here or not self._view.copies:
+            return self._refused(404, request)
+        self._busy.add(transport)
+        try:
+            home, file = household_of(request), self._view.copies[0].file
+            first = self.has_given is not None and await self.has_given(request, self._view)
+            said = await self._model.ask(text, file, household=home, now=self._clock(), is_contributor=first)
+            problem, status = f"{said.message} {said.hint}".strip(), 200
+        except UnansweredError as failed:
+            said, problem, status = None, str(failed), 429 if failed.is_busy else 200
+        finally:
+            self._busy.discard(transport)
+        made = self._pages.tried(self._matter, text, said, problem, status)
+        headers = {**HEADERS, **UNCACHED, "Content-Type": made.kind}
+        response = web.Response(body=made.body, status=status, headers=headers)
+        response.force_close()
+        return response
+
     def _is_ready(self, key: tuple[str, int]) -> bool:
         return key in self._ready and self._clock() < self._ready[key].until
 
     def _refused(self, status: int, request: web.BaseRequest) -> web.Response:
         key = ("", status)
         if not self._is_ready(key):
-            made = self._pages.error(status, *REFUSALS[status], self._view)
+            made = self._pages.error(status, *REFUSALS.get(status, REFUSALS[400]), self._view)
             self._ready[key] = _Ready(made, "", self._clock() + FRESH_S)
         made = self._ready[key].made
         headers = {**HEADERS, **UNCACHED, "Content-Type": made.kind}
@@ -168,109 +248,20 @@ class SiteServer:
         transport = request.transport
         if transport is None:
             raise ConnectionResetError
-        if len(self._downloads) >= DOWNLOADS_MAX and request.method == "GET":
+        if self._downloads >= DOWNLOADS_MAX and request.method == "GET":
             busy = self._refused(503, request)
             busy.headers["Retry-After"] = "60"
             return busy
-        self._downloads.add(transport)
+        self._downloads += 1
+        self._busy.add(transport)
         try:
             with await self._copies.open(copy) as file:
                 return await Download(copy, file, request).send()
         except FileNotFoundError:
             return self._refused(404, request)
         finally:
-            self._downloads.discard(transport)
-
-
-class _Answering(web.RequestHandler):
-    """Reads requests; aiohttp's own writes a line of the log for bytes that are none, and repeats them."""
-
-    __slots__ = ()
-
-    def handle_error(
-        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
-    ) -> web.StreamResponse:
-        """Refuse what is not a request, and end its connection."""
-        del exc, message
-        if request.writer.output_size > 0:
-            raise ConnectionError("an answer has begun")
-        response = web.Response(status=status, text="This is not a request.\n", headers={**HEADERS, **UNCACHED})
-        response.force_close()
-        return response
-
-
-class _BoundedConnection(asyncio.Protocol):
-    """A connection whose number and time are bounded, in front of another protocol.
-
-    Args:
-        inner: What answers.
-        limit: Counts connections.
-        old: Takes those that get their last answer.
-        busy: Those that download, which last as long as that takes.
-    """
-
-    def __init__(
-        self,
-        inner: asyncio.Protocol,
-        limit: "ConnectionLimit[_BoundedConnection]",
-        old: set[asyncio.BaseTransport],
-        busy: set[asyncio.BaseTransport],
-    ) -> None:
-        self._inner = inner
-        self._limit = limit
-        self._old = old
-        self._busy = busy
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Count it, which may end another one, and begin its time."""
-        self._transport = transport
-        address = (transport.get_extra_info("peername") or ("::",))[0]
-        of = f"here {id(self)}" if address in LOOPBACK else household(address)
-        if (victim := self._limit.enter(self, of)) is not None:
-            victim.cut()
-        self._timer = asyncio.get_running_loop().call_later(LIFE_S / 2, self._grow_old)
-        self._inner.connection_made(transport)
-
-    def data_received(self, data: bytes) -> None:
-        """Note that it has spoken."""
-        self._limit.spoke(self)
-        self._inner.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        """Pass it on, as `asyncio.Protocol` has it."""
-        return self._inner.eof_received()
-
-    def pause_writing(self) -> None:
-        """Pass it on, as `asyncio.Protocol` has it."""
-        self._inner.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Pass it on, as `asyncio.Protocol` has it."""
-        self._inner.resume_writing()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection, which is over."""
-        self._limit.leave(self)
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._transport is not None:
-            self._old.discard(self._transport)
-        self._inner.connection_lost(exc)
-
-    def cut(self) -> None:
-        """End the connection at once, whatever it does."""
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _grow_old(self) -> None:
-        assert self._transport is not None
-        if self._transport in self._old and self._transport not in self._busy:
-            self.cut()
-            return
-        self._old.add(self._transport)
-        self._timer = asyncio.get_running_loop().call_later(LIFE_S / 2, self._grow_old)
+            self._downloads -= 1
+            self._busy.discard(transport)
 
 
 def _response(ready: _Ready, request: web.BaseRequest, *, last: bool) -> web.Response:
@@ -291,8 +282,3 @@ def _page(request: web.BaseRequest) -> int:
     asked = request.query.get("page", "1") if request.path == "/board" else "1"
     number = int(asked) if len(asked) <= DIGITS_MAX and asked.isascii() and asked.isdecimal() else 1
     return number if 0 < number <= PAGES_MAX else 1
-
-
-def _is_of_here(request: web.BaseRequest) -> bool:
-    """Whether a program on this computer asks, and for nobody else."""
-    return request.remote in LOOPBACK and not any(name in request.headers for name in FORWARDED)

@@ -108,7 +108,7 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
     try:
         data = read_bounded(path, IDENTITY_BYTES_MAX)
         if data is None:
-            return _make(path, keyring, timeout_s)
+            return _make(path, keyring, timeout_s, KeyPair.generate())
         known = msgspec.json.decode(data, type=IdentityFile)
         seed = base64.b64decode(known.seed, validate=True) if known.seed else b""
     except ValueError as error:
@@ -126,6 +126,26 @@ def load_identity(path: Path, keyring: Keyring | None, *, timeout_s: float = KEY
     with contextlib.suppress(ValueError):
         seed = base64.b64decode(secret, validate=True)
     return Identity(_checked(path, known, seed))
+
+
+def bring_back(path: Path, keyring: Keyring | None, keys: KeyPair) -> Path | None:
+    """Take a key that was elsewhere as this computer's, from now on.
+
+    Args:
+        path: `identity.json`.
+        keyring: Where the key should be kept (system_keyring); None keeps it in the file.
+        keys: The key.
+
+    Returns:
+        Where the file of another key is now; None: there was none.
+
+    Raises:
+        NoSpace: the disk is full.
+        UserProblem: the system does not allow it.
+    """
+    aside = set_aside(path, why="replaced") if path.exists() else None
+    _make(path, keyring, KEYRING_TIMEOUT_S, keys)
+    return aside
 
 
 def in_keyring(path: Path) -> bool:
@@ -188,9 +208,8 @@ def keep_secret(keyring: Keyring | None, entry: str, secret: str) -> bool:
     return kept_secret(keyring, entry) == secret
 
 
-def _make(path: Path, keyring: Keyring | None, timeout_s: float) -> Identity:
-    """A new key, in the keyring if that keeps it, else in the file."""
-    keys = KeyPair.generate()
+def _make(path: Path, keyring: Keyring | None, timeout_s: float, keys: KeyPair) -> Identity:
+    """The key, in the keyring if that keeps it, else in the file."""
     peer = keys.peer_id.hex()
     secret = base64.b64encode(keys.seed).decode()
     entry = f"identity-{peer[:16]}"

@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from core.api.modes import OFF, Switches, UseSwitch
+from core.api.modes import CARD, CARDS_MAX, OFF, Switches, UseSwitch
 from core.api.rules import THREADS_MAX, UseRules
-from core.api.settings import DEVICE_PATTERN, DISK_GIGABYTES_MAX, KEEP_MINUTES_MAX
+from core.api.settings import DEVICE_PATTERN, DISK_GIGABYTES_MAX, EXPERTS_MAX, KEEP_MINUTES_MAX
 from core.api.week import read_week
 from core.base.problems import Sentence, UserProblem
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
@@ -34,6 +34,10 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """The big switch."""
     gpu: UseSwitch = UseSwitch()
     network: UseSwitch = UseSwitch()
+    cards: Annotated[dict[Annotated[str, Meta(pattern=f"^{CARD.pattern}$")], UseSwitch], Meta(max_length=CARDS_MAX)] = (
+        msgspec.field(default_factory=dict)
+    )
+    """Switches of single graphics cards, by name."""
     threads: Annotated[int, Meta(ge=0, le=THREADS_MAX)] = 0
     """Processor threads of the worker; 0: all cores but one."""
     device: Annotated[str, Meta(pattern=DEVICE_PATTERN)] = "auto"
@@ -42,6 +46,8 @@ class Settings(UseRules, frozen=True, kw_only=True):
     """The worker takes no more of this computer's memory; None: half of what is free at its start."""
     disk_gigabytes: Annotated[int, Meta(ge=1, le=DISK_GIGABYTES_MAX)] = 4
     """Upper bound on the disk that the data of a collaboration take, in gigabytes of 10^9 bytes."""
+    experts: Annotated[int, Meta(ge=0, le=EXPERTS_MAX)] | None = None
+    """Upper bound on the experts of a mixture that live here; None: as many as memory allows."""
     compile: bool = False
     """Whether the worker has a model's layers compiled."""
     keep_minutes: Annotated[int, Meta(ge=0, le=KEEP_MINUTES_MAX)] = 10
@@ -66,7 +72,7 @@ class Settings(UseRules, frozen=True, kw_only=True):
     @property
     def switches(self) -> Switches:
         """All three switches of this person together."""
-        return Switches(computing=self.computing, gpu=self.gpu, network=self.network)
+        return Switches(computing=self.computing, gpu=self.gpu, network=self.network, cards=self.cards)
 
     def __post_init__(self) -> None:
         """Refuse hours that cannot be read.
@@ -74,7 +80,8 @@ class Settings(UseRules, frozen=True, kw_only=True):
         Raises:
             BadWeek: so they are.
         """
-        read_week(self.hours)
+        for hours in filter(None, (self.hours, self.other_hours)):
+            read_week(hours)
 
     def with_port(self, random: random_module.Random) -> "Settings":
         """These settings with a port, drawn if there was none."""

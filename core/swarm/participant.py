@@ -31,6 +31,7 @@ from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.epoch.grouping import Grouping
+from core.swarm.experts.records import QUOTAS
 from core.swarm.presence.beacon import Beacon
 from core.swarm.presence.heldout import heldout_news
 from core.swarm.presence.line_news import SCHEMAS, LineNews
@@ -43,7 +44,7 @@ from core.swarm.trainer_side import TrainerSide
 from core.swarm.view import ParticipantView
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerNews, TrainerReady
 from core.swarm.words.epoch import Phase
-from core.swarm.words.facts import Help, Revoked, Seeds, StateKept, StateNotKept, WayBack
+from core.swarm.words.facts import CopyEvery, Help, Revoked, Seeds, StateKept, StateNotKept, WayBack
 from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.messages import STATE_MESSAGES
 from core.swarm.words.orders import Changed
@@ -66,7 +67,7 @@ MachineEvent = (
     | ReachChanged
 )
 """What a participant's own machines report, and it acts on."""
-Fact = Help | Revoked | Seeds | StateKept | StateNotKept | WayBack
+Fact = CopyEvery | Help | Revoked | Seeds | StateKept | StateNotKept | WayBack
 """What its owner tells a participant."""
 ParticipantEvent = Received[Any] | Tick | Lost | Observed | NetworkEvent | TrainerAnswer | Fact | MachineEvent
 
@@ -102,7 +103,7 @@ class Participant:
             signer=signer,
             verifier=verifier,
             random=random,
-            settings=DhtSettings(),
+            settings=DhtSettings(quotas=QUOTAS),
             trace=self.trace,
             validators=SCHEMAS,
         )

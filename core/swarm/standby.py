@@ -7,13 +7,13 @@ import math
 from typing import Final
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
-from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
+from core.codecs.registry import ADAPTIVE, FEEDBACK
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.keeper import StateKeeper
 from core.swarm.pace import EpochPace
 from core.swarm.presence.membership import Membership
 from core.swarm.rounds.rounds import Rounds, RoundVectors
-from core.swarm.words.facts import Help, StateKept, StateNotKept, WayBack
+from core.swarm.words.facts import CopyEvery, Help, StateKept, StateNotKept, WayBack
 from core.swarm.words.orders import Changed
 from core.swarm.words.outputs import Output
 from core.swarm.words.progress import StateCopy
@@ -88,10 +88,13 @@ class Standby:
         self.name = self._led_at = None
         return list(self._catch_up.holds_state())
 
-    def told(self, fact: Help | StateKept | StateNotKept | WayBack, now: float) -> list[Output]:
-        """Help with some memory from now on, take note of a copy of the model, or go back to one."""
+    def told(self, fact: CopyEvery | Help | StateKept | StateNotKept | WayBack, now: float) -> list[Output]:
+        """Help with some memory from now on, take note of copies of the model, or go back to one."""
         if isinstance(fact, WayBack):
             return self._go_back(fact, now)
+        if isinstance(fact, CopyEvery):
+            self.keeper.every(fact.seconds, now)
+            return []
         if isinstance(fact, StateKept) and self._membership.branches.undone(fact.name):
             return self.keeper.drop(now)  # it was fetched before all went back
         if not isinstance(fact, Help):

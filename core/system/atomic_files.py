@@ -8,13 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from core.base.problems import NoSpace, UserProblem
+from core.base.problems import Busy, NoSpace, UserProblem
 
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 UMASK: Final = "POTLUCK_UMASK"
 """The environment variable with the umask that the person had before the program made everything private."""
 
+_MOVES_MAX: Final = 12
+"""Number of attempts to move what another program holds open, together about fifteen seconds."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL_WINDOWS = frozenset({39, 112})
 """ERROR_HANDLE_DISK_FULL and ERROR_DISK_FULL."""
@@ -93,6 +95,29 @@ def move_synced(source: Path, path: Path) -> None:
     _sync(source, os.O_RDWR)
     source.replace(path)
     _sync_directory(path.parent)
+
+
+def move_patiently(source: Path, path: Path, *, sleep: Callable[[float], object]) -> None:
+    """Move a file or a folder to its place on the same disk, again and again while another program holds it open.
+
+    Args:
+        source: What is moved.
+        path: Its place.
+        sleep: Waits, seconds.
+
+    Raises:
+        Busy: the other program does not let go.
+        OSError: the system does not allow it.
+    """
+    for attempt in range(_MOVES_MAX):
+        try:
+            source.replace(path)
+        except PermissionError:
+            sleep(min(2.0, 0.1 * 2**attempt))
+        else:
+            return
+    hint = "Wait a minute and try again: what is here already is kept."
+    raise Busy("Another program holds {path} open, an antivirus for example.", source, hint=hint)
 
 
 def append_synced(path: Path, data: bytes) -> None:

@@ -1,14 +1,24 @@
 """What every process that this program starts of itself needs: its command, and a log that stays small."""
 
 import contextlib
+import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from core.base.problems import NoTrainingPart
 from core.system.atomic_files import problem_of
 
 LOG_BYTES_MAX: Final = 4 * 1024 * 1024
 """Upper bound on a log before it is begun anew, bytes; the one before it is kept."""
+
+_TRAINS: Final = ("core.training", "core.tasks", "core.text.sources.hub_split")
+
+
+def trains() -> bool:
+    """Whether torch is here, for processes that this one starts: this one does not import it."""
+    return importlib.util.find_spec("torch") is not None
 
 
 def own_command(frozen: str = "", module: str = "core") -> list[str]:
@@ -17,10 +27,21 @@ def own_command(frozen: str = "", module: str = "core") -> list[str]:
     Args:
         frozen: First word for the executable; empty: `potluck` itself.
         module: What Python runs in a checkout.
+
+    Raises:
+        NoTrainingPart: it needs the training part, which is not here.
     """
+    if module.startswith(_TRAINS) and not trains():
+        raise NoTrainingPart
     if getattr(sys, "frozen", False):
         return [sys.executable, *([frozen] if frozen else [])]
     return [sys.executable, "-m", module]
+
+
+def installed_command() -> list[str]:
+    """Return the command by which the system starts Potluck: a package's launcher outlives its updates."""
+    launcher = os.environ.get("POTLUCK_LAUNCHER", "")
+    return [launcher] if launcher else own_command()
 
 
 def open_log(path: Path) -> BinaryIO:

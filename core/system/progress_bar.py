@@ -33,17 +33,24 @@ class ProgressBar:
     Args:
         json: Whether JSON goes to stdout: then lines are for no person, and no bar is drawn if that is a terminal too,
             where it would stand between.
+        say: Takes share and text in the place of a bar, for a program that shows them.
         clock: Seconds, of any beginning.
     """
 
     def __init__(
-        self, *, json: bool = False, stream: TextIO | None = None, clock: Callable[[], float] = time.perf_counter
+        self,
+        *,
+        json: bool = False,
+        stream: TextIO | None = None,
+        say: Callable[[float, str], object] | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._stream = sys.stderr if stream is None else stream
         open_ = self._stream is not None  # Python has no stderr where it was closed
         live = open_ and is_live(self._stream)
         self._visible = live and not (json and sys.stdout is not None and sys.stdout.isatty())
         self._lines = open_ and not live and not json
+        self._say = say
         self._told = ""
         """What the last line was about."""
         self._told_share = 0.0
@@ -62,13 +69,17 @@ class ProgressBar:
             text: What is going on.
             part: A new name begins a new part, whose time is estimated afresh.
         """
-        if not self._visible and not self._lines:
+        if not self._visible and not self._lines and self._say is None:
             return
         now = self._clock()
         fresh = part != self._what
         if fresh:
             self._what, self._began, self._began_share = part, now, min(share, 1.0)
-        if self._lines:
+        if self._say is not None:
+            if fresh or now - self._drawn_at >= EVERY_S:
+                self._drawn_at = now
+                self._say(share, text)
+        elif self._lines:
             self._tell(share, text, now)
         elif fresh or now - self._drawn_at >= EVERY_S or share >= 1:
             self._draw(share, text, now)

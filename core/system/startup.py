@@ -50,6 +50,8 @@ def startup(person: Path) -> Startup:
         command = _registry_value(RUN_KEY, "Potluck")
         return Startup.NO if not command else Startup.ENGINE if command.endswith(" engine") else Startup.WINDOW
     places = _places(person)
+    if _wanted(places[Startup.ENGINE]).is_symlink():  # a package's unit, too, which the person has enabled
+        return Startup.ENGINE
     return next((kind for kind, path in places.items() if path.exists()), Startup.NO)
 
 
@@ -103,7 +105,7 @@ def open_links(program: Sequence[str], person: Path) -> None:
         return
     path = _link_entry(person)
     make_directory(path.parent)
-    entry = f"Exec={_desktop_words(program)} %u\nMimeType=x-scheme-handler/{SCHEME};\nCategories=Science;Education;\n"
+    entry = f"{_program(program)} %u\nMimeType=x-scheme-handler/{SCHEME};\nCategories=Science;Education;\n"
     write_atomic(path, (_HEAD + entry).encode(), mode=0o644)
     _tell("update-desktop-database", str(path.parent))
     _tell("xdg-mime", "default", path.name, f"x-scheme-handler/{SCHEME}")
@@ -164,7 +166,7 @@ def _entry(kind: Startup, command: Sequence[str]) -> bytes:
     if sys.platform == "darwin":
         return plistlib.dumps({"Label": LABEL, "ProgramArguments": list(command), "RunAtLoad": True})
     if kind is Startup.WINDOW:
-        return f"{_HEAD}Exec={_desktop_words(command)}\n".encode()
+        return f"{_HEAD}{_program(command)}\n".encode()
     return (
         "[Unit]\nDescription=Potluck: trains one neural network together with others\nAfter=network-online.target\n\n"
         f"[Service]\nExecStart={' '.join(map(_unit_word, command))}\nRestart=on-failure\nRestartSec=60\nNice=10\n"
@@ -172,6 +174,12 @@ def _entry(kind: Startup, command: Sequence[str]) -> bytes:
         f"SuccessExitStatus=130 143\nRestartPreventExitStatus=SIGKILL {EXIT_SHUT_OUT}\n\n"
         "[Install]\nWantedBy=default.target\n"
     ).encode()
+
+
+def _program(command: Sequence[str]) -> str:
+    """The program of an entry, which desktops leave out once its package is removed."""
+    path = command[0].replace("\\", "\\\\")
+    return f"TryExec={path}\nExec={_desktop_words(command)}"
 
 
 def _desktop_words(command: Sequence[str]) -> str:
@@ -189,13 +197,18 @@ def _unit_word(word: str) -> str:
     return f'"{escaped}"'
 
 
+def _wanted(unit: Path) -> Path:
+    """The link by which systemd starts a unit at login."""
+    return unit.parent / "default.target.wants" / unit.name
+
+
 def _tell_systemd(unit: Path, *, on: bool) -> None:
     """Say whether the unit starts; systemctl makes and deletes a link beside it."""
     if shutil.which("systemctl"):
-        (unit.parent / "default.target.wants" / unit.name).unlink(missing_ok=True)
+        _wanted(unit).unlink(missing_ok=True)
         if on:
-            make_directory(unit.parent / "default.target.wants")
-            (unit.parent / "default.target.wants" / unit.name).symlink_to(unit)
+            make_directory(_wanted(unit).parent)
+            _wanted(unit).symlink_to(unit)
         _tell("systemctl", "--user", "daemon-reload")
 
 

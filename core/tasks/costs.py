@@ -1,6 +1,6 @@
 """What a collaboration's model takes, by closed formulas and without torch: for a person who has not joined yet.
 
-    python -m core.tasks.costs --task NAME --numbers JSON
+    python -m core.tasks.costs --task NAME --numbers JSON [--experts JSON]
 
 prints one JSON object: `costs` (parameters, activation_bytes), or `problem` (code, message, hint; exit code 2).
 """
@@ -14,6 +14,7 @@ from dataclasses import asdict
 import msgspec
 
 from core.base.manifest import Numbers
+from core.base.mixture import ExpertNumbers
 from core.base.problems import Problem
 from core.tasks import module_of
 
@@ -24,10 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="costs", description="What a model takes.")
     parser.add_argument("--task", required=True)
     parser.add_argument("--numbers", required=True, help="of a manifest, as JSON")
+    parser.add_argument("--experts", help="of a manifest, as JSON")
     chosen = parser.parse_args(arguments)
     try:
         numbers = msgspec.json.decode(chosen.numbers, type=Numbers)
-        said: dict[str, object] = {"event": "costs", **asdict(module_of(chosen.task).costs(numbers))}
+        experts = None if chosen.experts is None else msgspec.json.decode(chosen.experts, type=ExpertNumbers)
+        said: dict[str, object] = {"event": "costs", **asdict(module_of(chosen.task).costs(numbers, experts))}
     except Problem as problem:
         said = {
             "event": "problem",

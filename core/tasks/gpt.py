@@ -20,6 +20,7 @@ from torch import nn
 
 from core.api.score import Score
 from core.base.manifest import Manifest, Numbers
+from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput, later
 from core.base.tasks import TOKENIZERS
 from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
@@ -216,7 +217,7 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
     return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)
 
 
-def costs(numbers: Numbers) -> ModelCosts:
+def costs(numbers: Numbers, experts: ExpertNumbers | None = None) -> ModelCosts:  # noqa: ARG001 - it has none
     """Parameters are those of embeddings, blocks, last norm and head."""
     n = gpt_numbers(numbers)
     width = n.heads * n.head_width

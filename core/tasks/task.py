@@ -16,6 +16,7 @@ import msgspec
 from core.api.score import Filled, Score
 from core.base.content import digest
 from core.base.manifest import Manifest, Numbers
+from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.system.file_chunks import file_digest
 
@@ -109,8 +110,12 @@ class TaskModule(Protocol):
     def NUMBERS(self) -> type[msgspec.Struct]:  # noqa: N802 - a class of the module
         """The struct that bounds its numbers."""
 
-    def costs(self, numbers: Numbers) -> ModelCosts:
+    def costs(self, numbers: Numbers, experts: ExpertNumbers | None = None) -> ModelCosts:
         """What a model of these numbers takes.
+
+        Args:
+            numbers: The task's.
+            experts: Sizes of a mixture, whose experts are not counted; None: the task has none.
 
         Raises:
             BadInput: they make no model.

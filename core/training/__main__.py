@@ -23,12 +23,11 @@ from core.api.settings import CPU
 from core.base.problems import BadInput, Problem, Sentence, WorkerProblem
 from core.training.engine_watch import EngineWatch, Heard
 from core.training.learner import Learner
-from core.workers.child_end import listen, speaker, step_back, take_pipe
+from core.workers.child_end import answering, listen, speaker, step_back, take_pipe
 from core.workers.frames import (
     Computes,
     Failed,
     Ping,
-    Pong,
     Start,
     ToEngine,
     ToWorker,
@@ -98,27 +97,6 @@ def run(*_: object) -> NoReturn:
     os._exit(code)
 
 
-def answering(
-    say: Callable[[ToEngine], None], put: Callable[[ToWorker], None], heard: Callable[[], None]
-) -> Callable[[ToWorker | Ping], None]:
-    """Answers a Ping in the thread that listens, so that only a process that stands still owes one; puts the rest.
-
-    Args:
-        say: Takes the answer.
-        put: Takes every other frame.
-        heard: Told of each frame before that.
-    """
-
-    def take(frame: ToWorker | Ping) -> None:
-        heard()
-        if isinstance(frame, Ping):
-            say(Pong())
-        else:
-            put(frame)
-
-    return take
-
-
 def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Callable[[], float]) -> "Conversation":
     """Import what it takes, then step back, build the model, load the newest state, make the arena.
 
@@ -148,7 +126,8 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     from core.training.devices.backprop import keep_compiled  # noqa: PLC0415
     from core.training.devices.devices import choose, titles_of  # noqa: PLC0415
     from core.training.devices.precision import precision_on  # noqa: PLC0415
-    from core.training.learner import Learner  # noqa: PLC0415
+    from core.training.flights.carrier import EngineCarrier  # noqa: PLC0415
+    from core.training.learner import Learner, fly  # noqa: PLC0415
     from core.training.metrics import sinks_of  # noqa: PLC0415
     from core.workers.arena import Arena  # noqa: PLC0415
 
@@ -157,12 +136,14 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     step_back()
     torch.set_num_threads(max(1, start.threads))
     choice = choose(start.device)
-    names = choice.names
+    names = choice.names if manifest.mixture is None else choice.names[:1]
     notes = [choice.note, *(precision_on(name, manifest.precision_name).note for name in names)]
     if start.compile and len(names) > 1:
         notes.append(Sentence("Layers are compiled only where a single device trains."))
     say(Computes(device=",".join(names), title=titles_of(names), notes=tuple(filter(None, notes))))
     learner = Learner(task=task, manifest=manifest, states=states, samples=samples, devices=names, clock=clock)
+    if manifest.mixture is not None:
+        fly(learner, manifest, EngineCarrier(manifest.mixture, say), clock)
     if start.memory_bytes is not None:
         keep_within(learner, start.memory_bytes)
     if start.compile and len(names) == 1:

@@ -5,7 +5,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from core.base.untaken import Untaken
+from core.base.work import Untaken
 
 Vector = NDArray[np.float32]
 

@@ -4,13 +4,14 @@ import queue
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from core.api.data_state import DataCode
 from core.base.problems import Problem, Sentence, WorkerProblem
-from core.base.work import Collect, Collected, Evaluate, Evaluated, Go, Hold, Progress, Release
+from core.base.work import Collect, Collected, Evaluate, Go, Hold, Progress, Release
 from core.training.carried import Carried
 from core.training.devices.devices import titles_of
 from core.training.devices.duty import DutyCycle
@@ -18,6 +19,7 @@ from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.engine_watch import EngineHeard, EngineSilent, Heard
 from core.training.following import Following
 from core.training.learner import Learner
+from core.training.measuring import Measuring
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
 from core.training.standstill import Standstill, Unattended
 from core.training.state_frames import SavedStep, state_fields
@@ -25,6 +27,7 @@ from core.training.states.bookmarks import BOOKMARK_NAME
 from core.training.states.checkpoint import Saved
 from core.workers.arena import Arena
 from core.workers.data_frames import DataLeftOut
+from core.workers.flight_frames import FlightNews
 from core.workers.frames import (
     Absorb,
     Computes,
@@ -88,6 +91,7 @@ class Conversation:
         self._following = Following(learner, say)
         self._step: SavedStep | None = None
         """The last step, until its state is saved and the engine knows."""
+        self._measuring = Measuring(learner, say, clock)
 
     @property
     def training(self) -> bool:
@@ -140,15 +144,17 @@ class Conversation:
         if self._step is not None and (self._step.told.is_set() or not self.training):
             self.settle()
         self._tell_who_left()
-        wait_s = self._duty.rest_s if self.training else None
+        flights = self._learner.flights
+        computes = self.training or (self._measuring.under_way and self._standstill is None)
+        wait_s = max(self._duty.rest_s, 0.0 if flights is None else flights.idle_s) if computes else None
         try:
             frame = inbox.get(block=wait_s != 0.0, timeout=wait_s)
         except queue.Empty:
             lead = self._learner.replicas.held.lead
-            if lead is not None and lead.data.wait(DATA_S):
+            if flights is not None or (lead is not None and lead.data.wait(DATA_S)):
                 self._train()
         else:
-            self.hear(frame)
+            flights.hear(frame) if flights is not None and isinstance(frame, FlightNews) else self.hear(frame)
 
     def hear(self, frame: Heard) -> None:
         """Do what one frame says, once the engine knows of the last step; to stand still waits for no disk.
@@ -193,13 +199,12 @@ class Conversation:
                     self._round = None
             case Load() | Replay() | TakeMean():
                 self._following.hear(frame, self._arena)
+                if isinstance(frame, Load):
+                    self._measuring.again()
                 self._round, self._said_at = None, None
                 self._carried.forget()
             case Evaluate():
-                found, epoch = self._learner.evaluate(), self._learner.state.epoch
-                self._say(
-                    Evaluated(epoch=epoch, score=found.score, baselines=dict(found.baselines), filled=found.filled)
-                )
+                self._measuring.begin()
             case Hold() | Go():
                 self._held = isinstance(frame, Hold)
             case Start():
@@ -207,6 +212,7 @@ class Conversation:
 
     def _suspend(self) -> None:
         self._following.stop()
+        self._measuring.under_way = False
         self._standstill = Standstill(self._learner)
         self._arena.close()
         self._round = None
@@ -245,15 +251,7 @@ class Conversation:
         if frame.averaged is not None:
             self._meter.step_taken()
             metrics = self._meter.epoch_ends(averaged=frame.averaged)
-            state.saving.add_done_callback(lambda saving: self._write(metrics, saving))
-
-    def _write(self, metrics: EpochMetrics, saving: "Future[Saved]") -> None:
-        """Write an epoch's metrics in the thread that has written its state; training goes on if that fails."""
-        try:
-            if saving.exception() is None:
-                write_all(self._sinks, metrics)
-        except Problem as problem:
-            sys.stderr.write(f"{problem}\n")
+            state.saving.add_done_callback(partial(_write, self._sinks, metrics))
 
     def _tell_who_left(self) -> None:
         held = self._learner.replicas.held
@@ -277,8 +275,13 @@ class Conversation:
     def _train(self) -> None:
         learner = self._learner
         self._duty.pass_begins()
-        self._meaningless = 0 if learner.accumulate() else self._meaningless + 1
+        flights = learner.flights
+        counted = learner.accumulate() if flights is None else flights.step(begin=self.training)
         self._duty.pass_ends()
+        self._measuring.go_on()
+        if counted is None:
+            return
+        self._meaningless = 0 if counted else self._meaningless + 1
         if self._meaningless >= MEANINGLESS_BATCHES_MAX:
             raise WorkerProblem(
                 "The model gives numbers that are not finite.", hint="Training goes on from the last saved state."
@@ -296,3 +299,12 @@ class Conversation:
                     loss=learner.loss,
                 )
             )
+
+
+def _write(sinks: Sequence[Sink], metrics: EpochMetrics, saving: "Future[Saved]") -> None:
+    """Write an epoch's metrics in the thread that has written its state; training goes on if that fails."""
+    try:
+        if saving.exception() is None:
+            write_all(sinks, metrics)
+    except Problem as problem:
+        sys.stderr.write(f"{problem}\n")

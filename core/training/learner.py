@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -16,9 +17,12 @@ from core.base.content import DIGEST_BYTES
 from core.base.manifest import Manifest
 from core.base.problems import WorkerProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader
+from core.tasks.experts.stages import MixtureTask
 from core.tasks.task import Evaluation, Task
 from core.training.devices.replica import Passes, Replica
-from core.training.devices.replicas import Replicas
+from core.training.devices.replicas import ReplicaFlights, Replicas
+from core.training.flights.calls import CallCarrier
+from core.training.flights.passes import TrunkPasses
 from core.training.optimizers import optimizer_of
 from core.training.replay import ReplayedSteps
 from core.training.rules import rule_of
@@ -90,9 +94,10 @@ class Learner:
     ) -> None:
         self.task = task
         model = partial(task.model, manifest.first_weights)
-        self._model = model().to(devices[0])
-        self._model.train()
-        self.parameters = FlatParameters(self._model)
+        self.model = model().to(devices[0])
+        """The model on the first device."""
+        self.model.train()
+        self.parameters = FlatParameters(self.model)
         optimizer = optimizer_of(manifest.optimizer, self.parameters)
         self.optimizer = optimizer
         self.rule = rule_of(manifest, self.parameters, optimizer)
@@ -129,10 +134,12 @@ class Learner:
             fits=states.parent / "micro_batch.json",
             clock=clock,
         )
-        self.first = Replica(passes, self._model, self.parameters, devices[0])
+        self.first = Replica(passes, self.model, self.parameters, devices[0])
         """Has the parameters with which all devices compute."""
         self.replicas = Replicas(self.first, self.rule, self.rows, clock)
         """What computes gradients; while it stands still, the rule has all of them."""
+        self.flights: ReplicaFlights | None = None
+        """Computes them in its place where layers have experts; set before the first batch."""
         for device in devices[1:]:
             self.replicas.held.add(device)
 
@@ -171,7 +178,7 @@ class Learner:
             BadInput: there is nothing to learn from.
             WorkerProblem: memory does not suffice for a single sample.
         """
-        return self.replicas.accumulate()
+        return self.replicas.accumulate() if self.flights is None else self.flights.accumulate()
 
     def hand_over(self) -> NDArray[np.float32]:
         """The contribution to a round that begins, shape (N,); where computing goes on, it is for the step after."""
@@ -244,6 +251,8 @@ class Learner:
         self.replicas.rest()
         name = self._checkpoints.load(path, wanted=(epoch, lineage))
         self.rule.begin(epoch)
+        if self.flights is not None:
+            self.flights.under_way.drop()
         self.rows.forget()
         self.rows.resolve(counted)
         ancestors, means = bytes.fromhex(name.ancestors), bytes.fromhex(name.means)
@@ -253,12 +262,14 @@ class Learner:
 
     def evaluate(self) -> Evaluation:
         """Measure the shared state on what is never learned from."""
-        self._model.eval()
+        if self.flights is not None:
+            return self.flights.evaluate()
+        self.model.eval()
         try:
             with self.rule.shared(), self.first.backprop.uncompiled():
-                return self.task.evaluate(self._model)
+                return self.task.evaluate(self.model)
         finally:
-            self._model.train()
+            self.model.train()
 
     def _newest(self) -> TrainerState | None:
         """Load the newest state on disk; None when there is none."""
@@ -278,3 +289,19 @@ class Learner:
             epoch=epoch, lineage=lineage, ancestors=ancestors, ledger=ledger, means=means, saving=saving
         )
         return self.state
+
+
+def fly(learner: Learner, manifest: Manifest, carrier: CallCarrier, clock: Callable[[], float]) -> None:
+    """Have a learner compute its gradients in flights, on its first device.
+
+    Args:
+        learner: It has computed none yet.
+        manifest: Its collaboration, whose model has layers of experts.
+        carrier: Carries calls to them.
+        clock: Seconds that only go forward.
+    """
+    numbers, first = manifest.mixture, learner.first
+    assert numbers is not None
+    passes = TrunkPasses(cast("MixtureTask", learner.task), learner.model, numbers, first.backprop.precision)
+    first.micro_batch.fix(min(learner.task.micro_batch, manifest.target_samples))
+    learner.flights = ReplicaFlights(passes, carrier, replica=first, rule=learner.rule, rows=learner.rows, clock=clock)

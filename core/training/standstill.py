@@ -17,6 +17,8 @@ class Standstill:
         self._held = learner.replicas.held
         learner.replicas.rest()
         learner.take_back()
+        if learner.flights is not None:
+            learner.flights.under_way.drop()
         for replica in self._held.each:
             replica.data.stop()
         learner.data.rest()

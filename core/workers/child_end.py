@@ -15,7 +15,7 @@ import msgspec
 import psutil
 
 from core.base.problems import WireProblem
-from core.workers.frames import LENGTH_BYTES, frame_length, framed
+from core.workers.frames import LENGTH_BYTES, Ping, Pong, frame_length, framed
 
 T = TypeVar("T")
 
@@ -44,6 +44,27 @@ def listen(
         leave(0)
     else:
         leave(0)
+
+
+def answering(
+    say: Callable[[Pong], None], put: Callable[[T], None], heard: Callable[[], object] = bool
+) -> Callable[[T | Ping], None]:
+    """Answers a Ping in the thread that listens, so that only a process that stands still owes one; puts the rest.
+
+    Args:
+        say: Takes the answer.
+        put: Takes every other frame.
+        heard: Told of each frame before that.
+    """
+
+    def take(frame: T | Ping) -> None:
+        heard()
+        if isinstance(frame, Ping):
+            say(Pong())
+        else:
+            put(frame)
+
+    return take
 
 
 def take_pipe() -> tuple[BinaryIO, BinaryIO]:

@@ -39,9 +39,9 @@ class AwaitedEvaluations:
                     WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
                 )
 
-    def fail(self) -> None:
-        """The worker computes no more, so nobody gets an answer."""
+    def fail(self, problem: WorkerProblem) -> None:
+        """Tell all who wait that there will be no answer, and why."""
         asking, self._asking = self._asking, []
         for future in asking:
             if not future.done():
-                future.set_exception(WorkerProblem("The training process stopped.", hint=RESUME_HINT))
+                future.set_exception(problem)

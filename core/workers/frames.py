@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from core.base.problems import Problem, Sentence, WireProblem
 from core.base.state_header import StateHeader
-from core.base.untaken import Untaken
 from core.base.work import (
     Collect,
     Collected,
@@ -22,10 +21,13 @@ from core.base.work import (
     Release,
     StateFrame,
     Stepped,
+    Untaken,
 )
 from core.workers.data_frames import Counted, DataAccess, DataNews
+from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
 
-FRAME_BYTES_MAX = 1024 * 1024
+FRAME_BYTES_MAX = 4 * 1024 * 1024
+"""More than the rows of one call to an expert, and than the digests of a file."""
 CHUNKS_BYTES_MAX = 128 * 1024
 """Digests of more chunks than fit in here (files of 1 GiB) are not sent."""
 _LENGTH = struct.Struct(">I")
@@ -239,11 +241,12 @@ class Pong(Frame, frozen=True, kw_only=True, tag="pong"):
 
 ToWorker = (
     Start | Collect | Absorb | Release | Load | Replay | TakeMean | Evaluate | Hold | Go | Suspend | Resume | Throttle
-)
+    | FlightNews
+)  # fmt: skip
 """Frames for the training part of the worker; a Ping is answered before it gets there."""
 ToEngine = (
     Computes | WorkerReady | Progress | Collected | Stepped | Loaded | WantsMean | Suspended | Evaluated | Failed
-    | Pong | DataNews
+    | Pong | DataNews | FlightWish | FlightsUnmeasured
 )  # fmt: skip
 
 

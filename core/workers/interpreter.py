@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.base.work import Collected, Evaluated, Loaded, Progress, StateFrame, Stepped
+from core.codecs.registry import FEEDBACK, codec_of
 from core.kept.kept_means import KeptMeans
 from core.kept.residual import ResidualFile, ResidualShape
 from core.kept.state_files import DiskStateFile

@@ -30,7 +30,7 @@ class Moves:
         self._means: list[Path] = []
         """What the worker is still to ask for."""
 
-    def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker) -> None:
+    def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker[frames.ToEngine]) -> None:
         """Carry out an order.
 
         With an Absorb the worker is told when its mean is kept, with a Load when its file's head is read; it owes
@@ -50,7 +50,7 @@ class Moves:
                 counted = self._ledger.counted(self._peer, header.ledger)
                 worker.send(frames.Replay(header=header, digest=digest, counted=counted))
 
-    async def heard(self, frame: frames.ToEngine, worker: Worker | None) -> None:
+    async def heard(self, frame: frames.ToEngine, worker: Worker[frames.ToEngine] | None) -> None:
         """Give the worker the next mean of its replay, where this frame asks for it."""
         if isinstance(frame, frames.WantsMean) and worker is not None:
             there = bool(self._means) and await self._interpreter.put_mean(self._means.pop(0))
@@ -62,12 +62,12 @@ class Moves:
         if self._ordering is not None:
             self._ordering.cancel()
 
-    async def _load(self, order: orders.Load, worker: Worker) -> None:
+    async def _load(self, order: orders.Load, worker: Worker[frames.ToEngine]) -> None:
         ledger = await asyncio.to_thread(_ledger_in, Path(order.location))
         name, counted = order.name, self._ledger.counted(self._peer, ledger)
         worker.send(frames.Load(path=order.location, epoch=name.epoch, lineage=name.lineage, counted=counted))
 
-    async def _absorb(self, order: orders.Absorb, worker: Worker, ledger: bytes) -> None:
+    async def _absorb(self, order: orders.Absorb, worker: Worker[frames.ToEngine], ledger: bytes) -> None:
         record, mean = order.record, await self._interpreter.keep_mean()
         worker.send(
             frames.Absorb(

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from core.base.problems import Problem
 from core.workers.frames import Resume, Suspend, Throttle
@@ -29,7 +29,7 @@ class Suspension:
 
     def __init__(self, new_arena: Callable[[], Path]) -> None:
         self._new_arena = new_arena
-        self._worker: Worker | None = None
+        self._worker: Worker[Any] | None = None
         self._limit: Throttle | None = None
         self._on = asyncio.Event()
         self._off = asyncio.Event()
@@ -89,7 +89,7 @@ class Suspension:
         self._limit = limit
         self._send_limit()
 
-    def began(self, worker: Worker) -> None:
+    def began(self, worker: Worker[Any]) -> None:
         """This worker is to follow the wish."""
         self._worker = worker
         self._still.clear()
@@ -111,7 +111,7 @@ class Suspension:
         self._still.set()
         self._gone.set()
 
-    async def follow(self, worker: Worker) -> None:
+    async def follow(self, worker: Worker[Any]) -> None:
         """Have it stand still and go on as the person wants; end it where that cannot be, or until cancelled."""
         while True:
             await self._off.wait()

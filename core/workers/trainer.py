@@ -4,68 +4,25 @@ Orders of the participant become frames on the pipe; frames of the worker become
 (`core.workers.interpreter`), one after the other, in the order in which the worker said them.
 """
 
-import asyncio
-import logging
 import math
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
-from typing import Final
 
 import msgspec
 
-from core.api.settings import CPU
 from core.api.snapshot import LossView
-from core.base.problems import NoSpace, Problem, Sentence, WorkerProblem
+from core.base.problems import Problem, Sentence, WorkerProblem
 from core.base.work import Collect, Evaluate, Evaluated, Go, Hold, Loaded, Release, Stepped
 from core.swarm.words import orders
 from core.swarm.words.answers import TrainerAnswer, TrainerGone
-from core.system.restarts import Restarts
-from core.system.unused_memory import return_unused_memory
 from core.workers import frames
 from core.workers.data_frames import DataNews
 from core.workers.evaluations import RESUME_HINT, AwaitedEvaluations
+from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.keeper import WorkerKeeper, WorkerProgram
 from core.workers.moves import Moves
 from core.workers.place import TrainerPlace
-from core.workers.suspension import Suspension
-from core.workers.worker import Worker
-
-_LOG = logging.getLogger(__name__)
-FATAL_CODES = frozenset({"bad_input", "not_trusted", "damaged"})
-"""Problems that a restart cannot mend: the person has to."""
-
-CRASHES_MAX = 2
-"""Number of workers in a row that crashed before they had a model after which the device is to blame."""
-CRASHED: Final = WorkerProblem.code
-"""Code of the end of a worker that named no cause: any other is a person's, the text's or the disk's."""
-ROOM_BYTES: Final = 1 << 20
-"""Bytes that must be free beyond twice those of the moment at which the disk was full, before that is tried again."""
-
-
-class DeviceFallback:
-    """The device of the next worker: the person's, until workers crash at their start too often there."""
-
-    def __init__(self) -> None:
-        self._crashes = 0
-        self._fallen_back = False
-
-    def ended(self, *, crashed: bool) -> None:
-        """A worker has ended; `crashed`: before it was ready, and without a word why."""
-        self._crashes = self._crashes + 1 if crashed else 0
-
-    def choose(self, wish: str, *, notice: Callable[[Sentence], object]) -> str:
-        """The device for the next worker.
-
-        Args:
-            wish: The person's.
-            notice: Told in a sentence, once, where it is the processor instead.
-        """
-        if self._crashes >= CRASHES_MAX and wish != CPU and not self._fallen_back:
-            self._fallen_back = True
-            notice(Sentence("Training ended at its start again and again; it is tried with the processor alone."))
-        return CPU if self._fallen_back else wish
 
 
 class Trainer:
@@ -98,17 +55,20 @@ class Trainer:
             ledger=ledger,
         )
         self._moves = Moves(self._interpreter, ledger, place.peer)
-        self._changed = changed
-        self._notice = notice
-        self._restarts = Restarts(random)
-        self._worker: Worker | None = None
-        self._suspension = Suspension(self._interpreter.new_arena)
+        self.changed = changed
+        self.notice = notice
+        program = WorkerProgram(
+            log=place.log, folder=place.states.parent, frames=frames.ToEngine, command=place.command
+        )
+        self._keeper: WorkerKeeper[frames.ToEngine] = WorkerKeeper(
+            program, owner=self, new_arena=self._interpreter.new_arena, random=random
+        )
         self._evaluations = AwaitedEvaluations()
         self._ready = False
-        self._fallback = DeviceFallback()
         self.data: Callable[[DataNews | None], object] = lambda _: None
         """Told how the text comes; None: no worker computes."""
-        self.problem: Problem | None = None
+        self.flight: Callable[[FlightWish | None], object] = lambda _: None
+        """Told what flights to experts want; None: no worker computes."""
         self.computes_on = ""
         """The device that the worker computes on, as torch calls it; empty until one has said it."""
         self.device = ""
@@ -119,14 +79,16 @@ class Trainer:
     @property
     def pid(self) -> int | None:
         """The worker's process number while it runs, also while it is suspended."""
-        return self._worker.pid if self._worker is not None else None
+        return self._keeper.pid
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the last worker ended, until one steps again or the person resumes."""
+        return self._keeper.problem
 
     def resume(self) -> None:
         """The person contributes: have the worker go on, or start one, also after a problem, and without a wait."""
-        self.problem = None
-        self._fallback = DeviceFallback()
-        self._suspension.resume()
-        self._restarts.skip_wait()
+        self._keeper.resume()
 
     async def pause(self, *, memory_s: float = 0.0) -> None:
         """The person pauses: returns when the worker stands still, or is gone.
@@ -134,11 +96,11 @@ class Trainer:
         Args:
             memory_s: Time for which it may keep its memory, to go on at once when the person resumes.
         """
-        await self._suspension.pause(memory_s=memory_s)
+        await self._keeper.pause(memory_s=memory_s)
 
     def throttle(self, limit: frames.Throttle) -> None:
         """Limit what this worker, and those after it, use of the computer."""
-        self._suspension.throttle(limit)
+        self._keeper.throttle(limit)
 
     async def evaluate(self) -> Evaluated:
         """Have the worker look at the held-out text.
@@ -146,88 +108,49 @@ class Trainer:
         Raises:
             WorkerProblem: no worker runs, or it ended meanwhile.
         """
-        if self._worker is None or not self._ready:
+        if not self._ready:
             raise WorkerProblem("No training process runs.", hint=RESUME_HINT)
-        self._worker.send(Evaluate())
+        self._keeper.send(Evaluate())
         return await self._evaluations.answer()
 
     async def run(self) -> None:
         """Keep a worker running whenever one is wanted, until cancelled."""
         try:
-            await self._keep_running()
+            await self._keeper.run()
         finally:
             self._interpreter.close()
 
-    async def _keep_running(self) -> None:
-        while True:
-            await self._suspension.until_wanted()
-            problem = await self._run_once()
-            if problem is None or not self._suspension.wanted:
-                continue
-            known = self.problem is not None and self.problem.message == problem.message
-            self.problem = problem
-            if not known or problem.code == CRASHED:
-                _LOG.warning("%s", problem)
-                self._notice(problem.sentence)
-            if problem.code in FATAL_CODES:
-                self._suspension.give_up()
-            self._changed()
-            if self._suspension.wanted:
-                await self._restarts.wait(over=_mended(problem, self._place.states.parent))
-
     def order(self, order: orders.TrainerOrder) -> None:
         """Carry out an order of the participant; without a worker that is ready there is nothing to do."""
-        if self._worker is None or not self._ready:
+        worker = self._keeper.worker
+        if worker is None or not self._ready:
             return
         match order:
             case Go() | Hold() | Collect() | Release() | Evaluate():
-                self._worker.send(order)
+                worker.send(order)
             case orders.Absorb() | orders.Load() | orders.Replay():
-                self._moves.order(order, self._worker)
+                self._moves.order(order, worker)
             case orders.Restart():
-                self._worker.failure = frames.Failed.of(
+                self._keeper.end(
                     WorkerProblem("The training process did not answer any more.", hint="It is started again.")
                 )
-                self._worker.kill()
 
-    async def _run_once(self) -> Problem | None:
-        """Run a worker until it ends; returns why, unless nobody wanted it any more."""
-        queue: asyncio.Queue[frames.ToEngine] = asyncio.Queue()
-        worker = self._worker = Worker(log=self._place.log, on_frame=queue.put_nowait, command=self._place.command)
-        self._suspension.began(worker)
-        self._changed()
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._listen(queue)), group.create_task(self._suspension.follow(worker))]
-                try:
-                    code = await worker.run(self._start())
-                except Problem as problem:
-                    worker.failure = frames.Failed.of(problem)
-                    code = 0
-                for task in tasks:
-                    task.cancel()
-        finally:
-            self._worker = None
-            self._stand_still(paused=not self._suspension.wanted)
-            self._suspension.ended()
-            return_unused_memory()
-            self._changed()
-        if worker.killed and worker.failure is None:
-            return None
-        why = _problem(worker, code)
-        self._fallback.ended(crashed=not worker.began and why.code == CRASHED)
-        return why
+    def fly_on(self, frame: FlightNews) -> None:
+        """Tell the worker something of experts, on which flights may go on."""
+        self._keeper.send(frame)
 
-    def _stand_still(self, *, paused: bool) -> None:
+    def stood_still(self, *, paused: bool) -> None:
         """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
-        self._evaluations.fail()
+        self._evaluations.fail(WorkerProblem("The training process stopped.", hint=RESUME_HINT))
         self._moves.forget()
         self.data(None)
+        self.flight(None)
         if self._ready:
             self._ready = False
             self._tell(TrainerGone(paused=paused))
 
-    def _start(self) -> frames.Start:
+    def start_frame(self) -> frames.Start:
+        """The first frame of the next worker."""
         place, share = self._place, self._place.share()
         return frames.Start(
             manifest_path=str(place.manifest_path),
@@ -235,7 +158,7 @@ class Trainer:
             state_dir=str(place.states),
             arena_path=str(self._interpreter.new_arena()),
             seed=place.seed,
-            device=self._fallback.choose(share.device, notice=self._notice),
+            device=self._keeper.fallback.choose(share.device, notice=self.notice),
             threads=share.threads,
             compile=share.compile,
             memory_bytes=share.memory_bytes,
@@ -245,32 +168,30 @@ class Trainer:
             data=place.data(),
         )
 
-    async def _listen(self, queue: "asyncio.Queue[frames.ToEngine]") -> None:
-        """Pass on the worker's frames one by one; a problem with one of them ends this run of the worker."""
-        while True:
-            frame = await queue.get()
-            if isinstance(frame, DataNews):
+    async def heard(self, frame: frames.ToEngine) -> None:
+        """The worker has said something.
+
+        Raises:
+            Problem: it ends this run of the worker.
+        """
+        match frame:
+            case _ if isinstance(frame, DataNews):
                 self.data(frame)
-                self._changed()
-                continue
-            try:
+                self.changed()
+            case _ if isinstance(frame, FlightWish):
+                self.flight(frame)
+            case _:
                 await self._heard(frame)
-            except Problem as problem:
-                worker = self._worker
-                assert worker is not None
-                worker.failure = frames.Failed.of(problem)
-                worker.kill()
-                return
 
     async def _heard(self, frame: frames.ToEngine) -> None:
         match frame:
             case frames.Computes(device=device, title=title, notes=notes):
                 for note in notes:
-                    self._notice(note)
+                    self.notice(note)
                 self.computes_on, self.device = device, title
-                self._changed()
+                self.changed()
             case Stepped():
-                self.problem = None
+                self._keeper.problem = None
             case Loaded():
                 self.loss = msgspec.structs.replace(self.loss, epoch=None, score=None, filled=())
             case Evaluated():
@@ -279,58 +200,18 @@ class Trainer:
                 told = {"epoch": frame.epoch, "score": score, "baselines": frame.baselines, "filled": filled}
                 self.loss = msgspec.structs.replace(self.loss, **told)
                 self._evaluations.answered(frame)
-            case frames.Suspended():
-                self._stand_still(paused=True)
-                self._suspension.stands()
-                self._changed()
+            case FlightsUnmeasured():
+                self._evaluations.fail(WorkerProblem("Too few experts answer to measure the model."))
             case frames.WorkerReady():
-                self._suspension.goes_on()
                 self._ready = True  # its participant may order something while it is told
-        await self._moves.heard(frame, self._worker)
+        await self._moves.heard(frame, self._keeper.worker)
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             for name in frame.set_aside:
                 where = Sentence("epoch {epoch}", frame.epoch) if frame.epoch else Sentence("the beginning")
                 aside = "A damaged checkpoint was set aside as {name}. Training goes on from {where}."
-                self._notice(Sentence(aside, name, where))
+                self.notice(Sentence(aside, name, where))
             self.loss = msgspec.structs.replace(
                 self.loss, name=frame.loss_name, unit=frame.loss_unit, guesses=frame.guesses
             )
-            self._changed()
-
-
-def _problem(worker: Worker, code: int) -> Problem:
-    failure = worker.failure
-    if failure is not None:
-        problem: Problem = WorkerProblem(failure.message, hint=failure.hint)
-        problem.code = failure.code
-        return problem
-    ended = (
-        "The training process was ended by signal {signal}."
-        if code < 0
-        else "The training process ended with code {code}."
-    )
-    return WorkerProblem(ended, abs(code), hint="It is started again; the log says more.")
-
-
-def _mended(problem: Problem, folder: Path) -> Callable[[], bool] | None:
-    """Return what tells that a problem is over; None: it was a crash.
-
-    Args:
-        problem: Why the worker ended.
-        folder: Lies on the disk that was full.
-    """
-    if problem.code == CRASHED:
-        return None
-    if problem.code != NoSpace.code:
-        return lambda: False
-    needed = 2 * _free_bytes(folder) + ROOM_BYTES
-    return lambda: _free_bytes(folder) >= needed
-
-
-def _free_bytes(folder: Path) -> int:
-    """Bytes that are free on a folder's disk; 0 where the disk is gone."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return 0
+            self.changed()

@@ -6,25 +6,28 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from core.base.problems import WireProblem, WorkerProblem
+from core.base.work import Frame
 from core.system.child_process import open_log, own_command
+from core.workers.expert_frames import ExpertsReady
 from core.workers.frames import (
     LENGTH_BYTES,
     Failed,
     Ping,
     Pong,
-    Start,
     Suspended,
     ToEngine,
-    ToWorker,
     WorkerReady,
     encode_frame,
     frame_decoder,
     frame_length,
 )
+
+F = TypeVar("F")
 
 EXIT_TIMEOUT_S = 2.0
 """How long a worker that has closed its pipe may take to end."""
@@ -35,15 +38,16 @@ UNANSWERED_MAX = 15
 a computer that slept does not blame its worker."""
 
 
-class Worker:
-    """One run of the worker process.
+class Worker(Generic[F]):
+    """One run of a worker process.
 
     The pipe watches the parent: when this process ends, for whatever reason, the worker's stdin closes and it ends too.
 
     Args:
         log: Where the worker's stderr goes; begun anew when it has grown beyond 4 MiB.
         on_frame: Called with every frame of the worker, in order.
-        command: The program; by default this program's own worker.
+        frames: The union of the frames that it says; by default those of a worker that trains.
+        command: The program; by default that worker.
         ping_s: How often it is asked whether it runs, while it is ready: importing torch can take long, and one that is
             suspended is left alone.
     """
@@ -52,12 +56,14 @@ class Worker:
         self,
         *,
         log: Path,
-        on_frame: Callable[[ToEngine], None],
+        on_frame: Callable[[F], None],
+        frames: Any = ToEngine,
         command: Sequence[str] | None = None,
         ping_s: float = PING_S,
     ) -> None:
         self._log = log
         self._on_frame = on_frame
+        self._decoder: msgspec.msgpack.Decoder[F] = frame_decoder(frames)
         self._command = list(command or own_command("worker", "core.training"))
         self._process: asyncio.subprocess.Process | None = None
         self.killed = False
@@ -76,7 +82,7 @@ class Worker:
             return None
         return self._process.pid
 
-    async def run(self, start: Start) -> int:
+    async def run(self, start: Frame) -> int:
         """Start it, pass on its frames until it ends, and return its exit code (negative: the signal).
 
         Raises:
@@ -111,7 +117,7 @@ class Worker:
                 await process.wait()
         return await process.wait()
 
-    def send(self, frame: ToWorker | Ping) -> None:
+    def send(self, frame: Frame) -> None:
         """Say something to the worker; without effect once it is gone."""
         process = self._process
         if process is None or process.stdin is None or process.stdin.is_closing():
@@ -137,16 +143,15 @@ class Worker:
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
-        decoder = frame_decoder(ToEngine)
         try:
             while True:
                 header = await process.stdout.readexactly(LENGTH_BYTES)
-                frame: ToEngine = decoder.decode(await process.stdout.readexactly(frame_length(header)))
+                frame = self._decoder.decode(await process.stdout.readexactly(frame_length(header)))
                 self._unanswered = 0
                 match frame:
                     case Pong():
                         continue
-                    case WorkerReady():
+                    case WorkerReady() | ExpertsReady():
                         self.began = True
                         self._ready.set()
                     case Suspended():

@@ -48,6 +48,10 @@
    <translation>Anderer &amp;Link</translation>
   </message>
   <message>
+   <source>&amp;Anybody: I make the link public</source>
+   <translation>&amp;Alle: Ich veröffentliche den Link</translation>
+  </message>
+  <message>
    <source>&amp;Ask</source>
    <translation>&amp;Nachfragen</translation>
   </message>
@@ -62,6 +66,10 @@
   <message>
    <source>&amp;Cancel</source>
    <translation>&amp;Abbrechen</translation>
+  </message>
+  <message>
+   <source>&amp;Close</source>
+   <translation>&amp;Schließen</translation>
   </message>
   <message>
    <source>&amp;Close the window</source>
@@ -80,6 +88,14 @@
    <translation>Ohne Fenster weiter &amp;mitrechnen</translation>
   </message>
   <message>
+   <source>&amp;Copied</source>
+   <translation>&amp;Kopiert</translation>
+  </message>
+  <message>
+   <source>&amp;Copy</source>
+   <translation>&amp;Kopieren</translation>
+  </message>
+  <message>
    <source>&amp;Dark</source>
    <translation>&amp;Dunkel</translation>
   </message>
@@ -92,12 +108,36 @@
    <translation>Diesen Rechner beim Mitrechnen nicht einsch&amp;lafen lassen</translation>
   </message>
   <message>
+   <source>&amp;Done</source>
+   <translation>Fer&amp;tig</translation>
+  </message>
+  <message>
    <source>&amp;Download</source>
    <translation>H&amp;erunterladen</translation>
   </message>
   <message>
-   <source>&amp;Go there</source>
-   <translation>&amp;Dorthin</translation>
+   <source>&amp;End it</source>
+   <translation>&amp;Beenden</translation>
+  </message>
+  <message>
+   <source>&amp;Fill in missing words</source>
+   <translation>&amp;Fehlende Wörter ergänzen</translation>
+  </message>
+  <message>
+   <source>&amp;Friends, to whom I send the link</source>
+   <translation>&amp;Freunde, denen ich den Link schicke</translation>
+  </message>
+  <message>
+   <source>&amp;Get it</source>
+   <translation>&amp;Holen</translation>
+  </message>
+  <message>
+   <source>&amp;Get it again</source>
+   <translation>&amp;Neu holen</translation>
+  </message>
+  <message>
+   <source>&amp;Go on</source>
+   <translation>&amp;Weitermachen</translation>
   </message>
   <message>
    <source>&amp;Graphics card</source>
@@ -140,8 +180,16 @@
    <translation>&amp;Hell</translation>
   </message>
   <message>
+   <source>&amp;Look again</source>
+   <translation>Noch einmal &amp;nachsehen</translation>
+  </message>
+  <message>
    <source>&amp;Look at it</source>
    <translation>An&amp;sehen</translation>
+  </message>
+  <message>
+   <source>&amp;Make the link</source>
+   <translation>Link &amp;machen</translation>
   </message>
   <message>
    <source>&amp;Memory</source>
@@ -160,8 +208,20 @@
    <translation>Nächte und Wochenen&amp;den</translation>
   </message>
   <message>
+   <source>&amp;Not now</source>
+   <translation>&amp;Jetzt nicht</translation>
+  </message>
+  <message>
    <source>&amp;Open Potluck</source>
    <translation>Potluck öff&amp;nen</translation>
+  </message>
+  <message>
+   <source>&amp;Open the list</source>
+   <translation>Liste öff&amp;nen</translation>
+  </message>
+  <message>
+   <source>&amp;Paste</source>
+   <translation>Einf&amp;ügen</translation>
   </message>
   <message>
    <source>&amp;Pause</source>
@@ -188,6 +248,10 @@
    <translation>Leistun&amp;g</translation>
   </message>
   <message>
+   <source>&amp;Quiet</source>
+   <translation>San&amp;ft</translation>
+  </message>
+  <message>
    <source>&amp;Quit</source>
    <translation>&amp;Beenden</translation>
   </message>
@@ -196,8 +260,20 @@
    <translation>Potluck &amp;beenden</translation>
   </message>
   <message>
+   <source>&amp;Remove it</source>
+   <translation>&amp;Entfernen</translation>
+  </message>
+  <message>
+   <source>&amp;Remove it…</source>
+   <translation>&amp;Entfernen…</translation>
+  </message>
+  <message>
    <source>&amp;Save</source>
    <translation>&amp;Speichern</translation>
+  </message>
+  <message>
+   <source>&amp;Save the model…</source>
+   <translation>Modell &amp;speichern…</translation>
   </message>
   <message>
    <source>&amp;Settings…</source>
@@ -210,6 +286,22 @@
   <message>
    <source>&amp;Start Potluck</source>
    <translation>Potluck &amp;starten</translation>
+  </message>
+  <message>
+   <source>&amp;Start it</source>
+   <translation>&amp;Gründen</translation>
+  </message>
+  <message>
+   <source>&amp;Start one…</source>
+   <translation>&amp;Gründen…</translation>
+  </message>
+  <message>
+   <source>&amp;Stop</source>
+   <translation>&amp;Abbrechen</translation>
+  </message>
+  <message>
+   <source>&amp;Stop it</source>
+   <translation>&amp;Anhalten</translation>
   </message>
   <message>
    <source>&amp;Test the port</source>
@@ -248,6 +340,10 @@
    <translation>&amp;Immer wenn dieser Rechner läuft, mit geringem Vorrang</translation>
   </message>
   <message>
+   <source>&amp;Write letter by letter</source>
+   <translation>Buchstabe für Buchstabe s&amp;chreiben</translation>
+  </message>
+  <message>
    <source>&amp;Your name</source>
    <translation>Na&amp;me</translation>
   </message>
@@ -272,12 +368,32 @@
    <translation>1 wirkt mit</translation>
   </message>
   <message>
+   <source>12 million numbers: some hundred megabytes of text, and several computers that run for days.</source>
+   <translation>12 Millionen Zahlen: einige hundert Megabyte Text und mehrere Computer, die Tage laufen.</translation>
+  </message>
+  <message>
+   <source>30 % of the time, less when it is warm; a card rests while you are there.</source>
+   <translation>30 % der Zeit, weniger, wenn es warm ist; eine Karte ruht, solange Sie da sind.</translation>
+  </message>
+  <message>
    <source>; {name} alone {right}</source>
    <translation>; {name} allein {right}</translation>
   </message>
   <message>
    <source>A backbone runs on this charter already.</source>
    <translation>Mit diesem Projektordner läuft schon ein Backbone.</translation>
+  </message>
+  <message>
+   <source>A backbone stands in the list twice.</source>
+   <translation>Ein Backbone steht zweimal in der Liste.</translation>
+  </message>
+  <message>
+   <source>A backup cannot lie in the folder that it is of.</source>
+   <translation>Eine Sicherung kann nicht in dem Ordner liegen, den sie sichert.</translation>
+  </message>
+  <message>
+   <source>A build for {device} would fit better, and this version does not know it.</source>
+   <translation>Eine Fassung für {device} würde besser passen, und diese Version kennt sie nicht.</translation>
   </message>
   <message>
    <source>A card knows no priority: what is on the screen may stutter while it computes.</source>
@@ -304,6 +420,10 @@
    <translation>Ein Dokument aus einer anderen Zeit.</translation>
   </message>
   <message>
+   <source>A fan turned faster than {limit} times a minute. Potluck continues when it has become quieter.</source>
+   <translation>Ein Lüfter drehte schneller als {limit} Mal in der Minute. Potluck macht weiter, wenn er leiser geworden ist.</translation>
+  </message>
+  <message>
    <source>A file is where a folder has to be: name another folder.</source>
    <translation>Wo ein Ordner sein muss, ist eine Datei: einen anderen Ordner nennen.</translation>
   </message>
@@ -314,6 +434,14 @@
   <message>
    <source>A file unfolds to more memory than any text needs.</source>
    <translation>Eine Datei entfaltet sich zu mehr Speicher, als irgendein Text braucht.</translation>
+  </message>
+  <message>
+   <source>A folder of &amp;texts:</source>
+   <translation>Ein Ordner mit &amp;Texten:</translation>
+  </message>
+  <message>
+   <source>A folder that other programs load: weights, words and a page that says what it is.</source>
+   <translation>Ein Ordner, den andere Programme laden: Gewichte, Wörter und eine Seite, die sagt, was es ist.</translation>
   </message>
   <message>
    <source>A helper averages what others have trained.</source>
@@ -340,16 +468,44 @@
    <translation>Ein Link hat höchstens {most} Zeichen, nicht {count}.</translation>
   </message>
   <message>
+   <source>A link lets others in without a name or a password.</source>
+   <translation>Ein Link lässt andere ohne Namen und Passwort herein.</translation>
+  </message>
+  <message>
    <source>A link looks like potluck://host:port/0123…#invitation; copy the whole of it from the organiser.</source>
    <translation>Ein Link sieht so aus: potluck://rechner:port/0123…#einladung. Bitte den ganzen Link kopieren, wie er von der Leitung kam.</translation>
+  </message>
+  <message>
+   <source>A list has at most 1 MB.</source>
+   <translation>Eine Liste hat höchstens 1 MB.</translation>
+  </message>
+  <message>
+   <source>A list of collaborations</source>
+   <translation>Eine Liste von Projekten</translation>
   </message>
   <message>
    <source>A mean came that nobody had asked for.</source>
    <translation>Es kam ein Mittelwert, nach dem niemand gefragt hatte.</translation>
   </message>
   <message>
+   <source>A mirror cannot lie in the folder of the collaboration.</source>
+   <translation>Ein Spiegel kann nicht im Ordner des Projekts liegen.</translation>
+  </message>
+  <message>
+   <source>A model for &amp;much text</source>
+   <translation>Ein Modell für &amp;viel Text</translation>
+  </message>
+  <message>
    <source>A moderator cannot be held.</source>
    <translation>Wer moderiert, kann nicht auf Zeit gesperrt werden.</translation>
+  </message>
+  <message>
+   <source>A moderator has said no.</source>
+   <translation>Die Moderation hat Nein gesagt.</translation>
+  </message>
+  <message>
+   <source>A moderator keeps your account out for some days.</source>
+   <translation>Die Moderation sperrt dieses Konto für einige Tage.</translation>
   </message>
   <message>
    <source>A moderator stands in the list twice.</source>
@@ -358,6 +514,30 @@
   <message>
    <source>A moderator's name cannot be shown.</source>
    <translation>Ein Name in der Moderation lässt sich nicht zeigen.</translation>
+  </message>
+  <message>
+   <source>A moment…</source>
+   <translation>Einen Augenblick…</translation>
+  </message>
+  <message>
+   <source>A name of its own</source>
+   <translation>Ein eigener Name</translation>
+  </message>
+  <message>
+   <source>A newer version of Potluck has made the database {place}.</source>
+   <translation>Eine neuere Version von Potluck hat die Datenbank {place} angelegt.</translation>
+  </message>
+  <message>
+   <source>A newer version of Potluck wrote the backup {file}.</source>
+   <translation>Eine neuere Version von Potluck hat die Sicherung {file} geschrieben.</translation>
+  </message>
+  <message>
+   <source>A number that your home says</source>
+   <translation>Eine Zahl, die Ihr Haus sagt</translation>
+  </message>
+  <message>
+   <source>A package names a file outside of its folder: {name}.</source>
+   <translation>Ein Paket nennt eine Datei außerhalb seines Ordners: {name}.</translation>
   </message>
   <message>
    <source>A part of Potluck ended with code {code}.</source>
@@ -384,6 +564,10 @@
    <translation>Ein Programm füllt den Bildschirm.</translation>
   </message>
   <message>
+   <source>A program holds some files of the training part open.</source>
+   <translation>Ein Programm hält Dateien des Trainingsteils offen.</translation>
+  </message>
+  <message>
    <source>A proposal that has ended.</source>
    <translation>Ein Vorschlag, der abgelaufen ist.</translation>
   </message>
@@ -408,8 +592,24 @@
    <translation>Ein kleines Sprachmodell lernt fehlende Wörter in der Dokumentation zu ergänzen, die mit Python kam.</translation>
   </message>
   <message>
+   <source>A small model that fills blanks. Any computer helps; first words come within minutes.</source>
+   <translation>Ein kleines Modell, das Lücken füllt. Jeder Computer hilft; die ersten Wörter kommen nach Minuten.</translation>
+  </message>
+  <message>
+   <source>A small model that goes on with a text. Any computer helps; first words within minutes.</source>
+   <translation>Ein kleines Modell, das einen Text fortsetzt. Jeder Computer hilft; erste Wörter nach Minuten.</translation>
+  </message>
+  <message>
+   <source>A stand-in tells its key when it starts.</source>
+   <translation>Ein Ersatz nennt seinen Schlüssel, wenn er startet.</translation>
+  </message>
+  <message>
    <source>A step to epoch {epoch} was ordered at epoch {own}.</source>
    <translation>In Epoche {own} wurde ein Schritt zu Epoche {epoch} verlangt.</translation>
+  </message>
+  <message>
+   <source>A&amp;dd a computer</source>
+   <translation>Rechner hin&amp;zufügen</translation>
   </message>
   <message>
    <source>About and &amp;trust</source>
@@ -418,6 +618,10 @@
   <message>
    <source>About and trust</source>
    <translation>Info und Vertrauen</translation>
+  </message>
+  <message>
+   <source>About {download} are downloaded, and {disk} of the disk are taken. Each file is checked.</source>
+   <translation>Etwa {download} werden geladen, und {disk} der Festplatte werden belegt. Jede Datei wird geprüft.</translation>
   </message>
   <message>
    <source>About {known}: an estimate.</source>
@@ -448,12 +652,40 @@
    <translation>`potluck engine` in die Programme aufnehmen, die das System beim Anmelden startet.</translation>
   </message>
   <message>
+   <source>Add another backbone first.</source>
+   <translation>Nehmen Sie zuerst ein anderes Backbone auf.</translation>
+  </message>
+  <message>
    <source>Add another moderator first.</source>
    <translation>Erst eine andere Person zur Moderation hinzufügen.</translation>
   </message>
   <message>
+   <source>Address of a list</source>
+   <translation>Adresse einer Liste</translation>
+  </message>
+  <message>
+   <source>Addresses in the link: {hosts}</source>
+   <translation>Adressen im Link: {hosts}</translation>
+  </message>
+  <message>
+   <source>All I ha&amp;ve</source>
+   <translation>Alles, was &amp;da ist</translation>
+  </message>
+  <message>
+   <source>All computers go back to epoch {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
+   <translation>Alle Rechner gehen zu Epoche {epoch} zurück, sobald genug Moderatoren zugestimmt haben. Spätere Schritte bleiben nicht erhalten; zu einer späteren Kopie kann man ebenso zurückgehen.</translation>
+  </message>
+  <message>
    <source>All cores but one</source>
    <translation>Alle Kerne bis auf einen</translation>
+  </message>
+  <message>
+   <source>All of the time, behind your programs; a card rests while you are there.</source>
+   <translation>Die ganze Zeit, hinter Ihren Programmen; eine Karte ruht, solange Sie da sind.</translation>
+  </message>
+  <message>
+   <source>All of the time, the card also while you are there.</source>
+   <translation>Die ganze Zeit, die Karte auch, solange Sie da sind.</translation>
   </message>
   <message>
    <source>All others are on this computer, so no port has to be open.</source>
@@ -492,6 +724,10 @@
    <translation>Immer da</translation>
   </message>
   <message>
+   <source>Another &amp;recipe:</source>
+   <translation>Ein anderes &amp;Rezept:</translation>
+  </message>
+  <message>
    <source>Another Potluck is just starting.</source>
    <translation>Ein anderes Potluck startet gerade.</translation>
   </message>
@@ -508,20 +744,40 @@
    <translation>Ein anderer Befehl gründet dort {name}.</translation>
   </message>
   <message>
-   <source>Another computer of your account has ended this one.</source>
-   <translation>Ein anderer Rechner desselben Kontos hat diesen ausgeschlossen.</translation>
-  </message>
-  <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
    <translation>Ein anderes wählt man so: potluck settings device cpu; mehrere so: potluck settings device cuda:0,cpu</translation>
+  </message>
+  <message>
+   <source>Another one?</source>
+   <translation>Noch eines?</translation>
   </message>
   <message>
    <source>Another program answers where Potluck did.</source>
    <translation>Wo Potluck antwortete, antwortet ein anderes Programm.</translation>
   </message>
   <message>
+   <source>Another program has locked the database {place}.</source>
+   <translation>Ein anderes Programm hat die Datenbank {place} gesperrt.</translation>
+  </message>
+  <message>
+   <source>Another program holds {path} open, an antivirus for example.</source>
+   <translation>Ein anderes Programm hält {path} offen, ein Virenscanner zum Beispiel.</translation>
+  </message>
+  <message>
+   <source>Another share by the clock</source>
+   <translation>Ein anderer Anteil nach der Uhr</translation>
+  </message>
+  <message>
    <source>Any</source>
    <translation>Beliebig</translation>
+  </message>
+  <message>
+   <source>Any number of computers</source>
+   <translation>Beliebig viele Computer</translation>
+  </message>
+  <message>
+   <source>Apple's graphics</source>
+   <translation>Grafik von Apple</translation>
   </message>
   <message>
    <source>Arrow keys move, Shift and arrow keys mark, Space opens or closes what is marked.</source>
@@ -532,8 +788,16 @@
    <translation>So viele wie sonst</translation>
   </message>
   <message>
+   <source>As many people have come in today as this collaboration lets in.</source>
+   <translation>Heute sind so viele dazugekommen, wie dieses Projekt aufnimmt.</translation>
+  </message>
+  <message>
    <source>As measured or estimated</source>
    <translation>Gemessen oder geschätzt</translation>
+  </message>
+  <message>
+   <source>As memory allows</source>
+   <translation>So viele, wie Speicher da ist</translation>
   </message>
   <message>
    <source>As wor&amp;ds</source>
@@ -548,12 +812,36 @@
    <translation>Noch einmal fragen</translation>
   </message>
   <message>
+   <source>Ask again in a minute.</source>
+   <translation>In einer Minute noch einmal fragen.</translation>
+  </message>
+  <message>
+   <source>Ask for a new link.</source>
+   <translation>Bitten Sie um einen neuen Link.</translation>
+  </message>
+  <message>
+   <source>Ask for the file that potluck directory --make has written.</source>
+   <translation>Um die Datei bitten, die potluck directory --make geschrieben hat.</translation>
+  </message>
+  <message>
+   <source>Ask its organiser to put you there, then sign in again.</source>
+   <translation>Die Leitung bitten, den Namen aufzunehmen, dann noch einmal anmelden.</translation>
+  </message>
+  <message>
    <source>Ask on a computer that trains.</source>
    <translation>Auf einem Rechner fragen, der trainiert.</translation>
   </message>
   <message>
+   <source>Ask the moderators, and start it with --stand-in on a computer that takes part.</source>
+   <translation>Fragen Sie die Moderatoren, und starten Sie es mit --stand-in auf einem Rechner, der mitmacht.</translation>
+  </message>
+  <message>
    <source>Ask the organiser for a complete one.</source>
    <translation>Die Leitung um ein vollständiges bitten.</translation>
+  </message>
+  <message>
+   <source>Ask the organiser for a link with an invitation, under another name.</source>
+   <translation>Die Leitung um einen Link mit Einladung bitten, unter einem anderen Namen.</translation>
   </message>
   <message>
    <source>Ask the organiser for a new link.</source>
@@ -588,12 +876,24 @@
    <translation>Die Leitung des Projekts um den Link bitten.</translation>
   </message>
   <message>
+   <source>Ask the organiser to update the backbone, or for a link with an invitation.</source>
+   <translation>Die Leitung bitten, den Stützpunkt zu aktualisieren, oder um einen Link mit Einladung.</translation>
+  </message>
+  <message>
    <source>Ask the organiser to update the backbone.</source>
    <translation>Die Leitung bitten, den Stützpunkt zu aktualisieren.</translation>
   </message>
   <message>
+   <source>Ask the organiser why; a day after your request you can ask again where you signed in.</source>
+   <translation>Die Leitung nach dem Grund fragen; einen Tag nach der Anfrage ist dort, wo die Anmeldung war, eine neue möglich.</translation>
+  </message>
+  <message>
    <source>Ask the organiser.</source>
    <translation>Die Leitung fragen.</translation>
+  </message>
+  <message>
+   <source>Ask {organiser} for a link: only the charter makes new ones.</source>
+   <translation>{organiser} um einen Link bitten: Neue macht nur, wer den Projektordner hat.</translation>
   </message>
   <message>
    <source>Asking the engine…</source>
@@ -604,8 +904,16 @@
    <translation>Der Rechner der Leitung wird gefragt…</translation>
   </message>
   <message>
+   <source>Asking the router…</source>
+   <translation>Der Router wird gefragt…</translation>
+  </message>
+  <message>
    <source>At other times</source>
    <translation>Zu anderen Zeiten</translation>
+  </message>
+  <message>
+   <source>At these ho&amp;urs</source>
+   <translation>Z&amp;u diesen Zeiten</translation>
   </message>
   <message>
    <source>Averaged</source>
@@ -640,6 +948,10 @@
    <translation>Lücke {number}</translation>
   </message>
   <message>
+   <source>Bring back a copy of it, or start the backbone again to begin with an empty one.</source>
+   <translation>Bring eine Kopie davon zurück, oder starte das Backbone neu, um mit einer leeren zu beginnen.</translation>
+  </message>
+  <message>
    <source>Bring back a copy of it.</source>
    <translation>Eine Kopie davon zurückholen.</translation>
   </message>
@@ -664,12 +976,20 @@
    <translation>Bitte zurückbringen.</translation>
   </message>
   <message>
+   <source>Build of torch</source>
+   <translation>Fassung von torch</translation>
+  </message>
+  <message>
    <source>By day</source>
    <translation>Nach Tagen</translation>
   </message>
   <message>
    <source>By round</source>
    <translation>Nach Runden</translation>
+  </message>
+  <message>
+   <source>By the moderators' list, this backbone lets nobody in.</source>
+   <translation>Nach der Liste der Moderatoren lässt dieses Backbone niemanden herein.</translation>
   </message>
   <message>
    <source>By the rules</source>
@@ -692,8 +1012,16 @@
    <translation>&amp;Abbrechen</translation>
   </message>
   <message>
+   <source>C&amp;opy the code</source>
+   <translation>Code k&amp;opieren</translation>
+  </message>
+  <message>
    <source>Call it {stem}.prom.</source>
    <translation>Sie {stem}.prom nennen.</translation>
+  </message>
+  <message>
+   <source>Cancel</source>
+   <translation>Abbrechen</translation>
   </message>
   <message>
    <source>Carbon dio&amp;xide</source>
@@ -736,6 +1064,10 @@
    <translation>Seine Zugriffsrechte prüfen.</translation>
   </message>
   <message>
+   <source>Check that it is a file that belongs to you.</source>
+   <translation>Bitte prüfen, ob es eine Datei ist, die Ihnen gehört.</translation>
+  </message>
+  <message>
    <source>Check that the file belongs to you.</source>
    <translation>Bitte prüfen, ob die Datei dem eigenen Benutzerkonto gehört.</translation>
   </message>
@@ -748,8 +1080,20 @@
    <translation>Adresse und Verbindung prüfen und noch einmal versuchen.</translation>
   </message>
   <message>
+   <source>Check the address and your connection, and try again later.</source>
+   <translation>Adresse und Verbindung prüfen und es später noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Check the address, or ask for the file.</source>
+   <translation>Die Adresse prüfen, oder um die Datei bitten.</translation>
+  </message>
+  <message>
    <source>Check the address, the connection, and your right to it (potluck data login keeps a password).</source>
    <translation>Adresse, Verbindung und das Recht darauf prüfen (potluck data login bewahrt ein Passwort auf).</translation>
+  </message>
+  <message>
+   <source>Check the connection, and the proxy if there is one (HTTPS_PROXY), then try again. Without internet: potluck training-part get --from FOLDER</source>
+   <translation>Prüfen Sie die Verbindung und, wenn es einen gibt, den Proxy (HTTPS_PROXY), und versuchen Sie es dann noch einmal. Ohne Internet: potluck training-part get --from ORDNER</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -772,8 +1116,20 @@
    <translation>Diesen Rechner prüfen</translation>
   </message>
   <message>
+   <source>Check your connection, and try again later.</source>
+   <translation>Die Verbindung prüfen und es später noch einmal versuchen.</translation>
+  </message>
+  <message>
    <source>Checking…</source>
    <translation>Wird geprüft…</translation>
+  </message>
+  <message>
+   <source>Choose a f&amp;ile…</source>
+   <translation>Datei wä&amp;hlen…</translation>
+  </message>
+  <message>
+   <source>Choose a fol&amp;der…</source>
+   <translation>Or&amp;dner wählen…</translation>
   </message>
   <message>
    <source>Choose a whole number from {low} to {high}{otherwise}.</source>
@@ -844,12 +1200,24 @@
    <translation>Die Aufgabe wählen, die zum Modell passt, oder ein anderes Modell.</translation>
   </message>
   <message>
+   <source>Choose what is learned, and get a link for them: four pages, this computer is enough.</source>
+   <translation>Aussuchen, was gelernt wird, und einen Link für die anderen bekommen: vier Seiten, dieser Computer genügt.</translation>
+  </message>
+  <message>
+   <source>Choose {names}, or one card, such as cuda:1.</source>
+   <translation>{names} wählen, oder eine Karte wie cuda:1.</translation>
+  </message>
+  <message>
    <source>Choose {names}.</source>
    <translation>Zur Wahl stehen: {names}.</translation>
   </message>
   <message>
    <source>Choose: {commands}</source>
    <translation>Zur Wahl stehen: {commands}</translation>
+  </message>
+  <message>
+   <source>Cl&amp;ose</source>
+   <translation>Sch&amp;ließen</translation>
   </message>
   <message>
    <source>Click to open or close all of this day</source>
@@ -884,8 +1252,20 @@
    <translation>&amp;Farben</translation>
   </message>
   <message>
+   <source>Code</source>
+   <translation>Code</translation>
+  </message>
+  <message>
+   <source>Colla&amp;borations</source>
+   <translation>Pro&amp;jekte</translation>
+  </message>
+  <message>
    <source>Collaboration</source>
    <translation>Projekt</translation>
+  </message>
+  <message>
+   <source>Collaborations</source>
+   <translation>Projekte</translation>
   </message>
   <message>
    <source>Compare a fingerprint with the one that its owner shows you: it cannot be imitated.</source>
@@ -944,12 +1324,32 @@
    <translation>Rechnet mit</translation>
   </message>
   <message>
+   <source>Copies of the model</source>
+   <translation>Kopien des Modells</translation>
+  </message>
+  <message>
    <source>Copy it again, or make it again with: potluck data verify {folder} --again</source>
    <translation>Sie neu kopieren, oder neu machen mit: potluck data verify {folder} --again</translation>
   </message>
   <message>
    <source>Copy the shards from another place, or cut the text again.</source>
    <translation>Die Stücke von anderswo kopieren, oder den Text neu zerlegen.</translation>
+  </message>
+  <message>
+   <source>Copy the whole of the link, or ask the organiser for one with an invitation.</source>
+   <translation>Den ganzen Link kopieren, oder die Leitung um einen mit Einladung bitten.</translation>
+  </message>
+  <message>
+   <source>Copy {number}: epoch {epoch}, {came}</source>
+   <translation>Kopie {number}: Epoche {epoch}, {came}</translation>
+  </message>
+  <message>
+   <source>Correct it.</source>
+   <translation>Berichtige es.</translation>
+  </message>
+  <message>
+   <source>Cosine</source>
+   <translation>Kosinus</translation>
   </message>
   <message>
    <source>Counting words</source>
@@ -1068,6 +1468,10 @@
    <translation>Platz a&amp;uf der Platte</translation>
   </message>
   <message>
+   <source>Do not trust this file.</source>
+   <translation>Dieser Datei sollten Sie nicht trauen.</translation>
+  </message>
+  <message>
    <source>Do not use it; ask the organiser for the collaboration's link again.</source>
    <translation>Es nicht verwenden; die Leitung noch einmal um den Link des Projekts bitten.</translation>
   </message>
@@ -1082,6 +1486,10 @@
   <message>
    <source>Download</source>
    <translation>Herunterladen</translation>
+  </message>
+  <message>
+   <source>Downloading: {done} of {total}</source>
+   <translation>Wird geladen: {done} von {total}</translation>
   </message>
   <message>
    <source>Each round leaves a receipt.</source>
@@ -1116,12 +1524,36 @@
    <translation>Bitte das Programm beenden oder einen anderen Port wählen: potluck settings port NUMMER</translation>
   </message>
   <message>
+   <source>End that program.</source>
+   <translation>Beende dieses Programm.</translation>
+  </message>
+  <message>
+   <source>End {computer}</source>
+   <translation>{computer} beenden</translation>
+  </message>
+  <message>
+   <source>End {computer}?</source>
+   <translation>{computer} beenden?</translation>
+  </message>
+  <message>
+   <source>Ended</source>
+   <translation>Zu Ende</translation>
+  </message>
+  <message>
+   <source>End…</source>
+   <translation>Beenden…</translation>
+  </message>
+  <message>
    <source>Epoch {epoch}</source>
    <translation>Epoche {epoch}</translation>
   </message>
   <message>
    <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
    <translation>In Epoche {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jeder Epoche mehr, bis zu seinem Anteil.</translation>
+  </message>
+  <message>
+   <source>Epoch {epoch} of {last}</source>
+   <translation>Epoche {epoch} von {last}</translation>
   </message>
   <message>
    <source>Epoch {epoch}, signed by {signed} of {members}.</source>
@@ -1132,6 +1564,10 @@
    <translation>Epoche {epoch}: Beiträge, die nur teilweise ankamen: {missing}.</translation>
   </message>
   <message>
+   <source>Epoch {epoch}: {answer}</source>
+   <translation>Epoche {epoch}: {answer}</translation>
+  </message>
+  <message>
    <source>Errors on text that it has never seen</source>
    <translation>Fehler bei unbekanntem Text</translation>
   </message>
@@ -1140,16 +1576,36 @@
    <translation>Fehler beim Lerntext</translation>
   </message>
   <message>
+   <source>Ever&amp;y night</source>
+   <translation>&amp;Jede Nacht</translation>
+  </message>
+  <message>
    <source>Everybody brings a little computing; together it trains one model. Potluck is free software under the Apache License 2.0, without any warranty.</source>
    <translation>Alle bringen ein wenig Rechenzeit mit; zusammen trainiert das ein Modell. Potluck ist freie Software unter der Apache-Lizenz 2.0, ohne jede Gewährleistung.</translation>
+  </message>
+  <message>
+   <source>Everybody has gone back to it.</source>
+   <translation>Alle sind zu ihr zurückgegangen.</translation>
   </message>
   <message>
    <source>Everything</source>
    <translation>Alles</translation>
   </message>
   <message>
+   <source>Experts that li&amp;ve here</source>
+   <translation>Experten, die hier wo&amp;hnen</translation>
+  </message>
+  <message>
+   <source>Files of {name} are missing on this computer.</source>
+   <translation>Auf diesem Rechner fehlen Dateien von {name}.</translation>
+  </message>
+  <message>
    <source>Files of {name} are missing or damaged on this computer.</source>
    <translation>Dateien von {name} fehlen auf diesem Rechner oder sind beschädigt.</translation>
+  </message>
+  <message>
+   <source>Fill it on a computer with a connection, or leave --from out.</source>
+   <translation>Füllen Sie ihn auf einem Computer mit Verbindung, oder lassen Sie --from weg.</translation>
   </message>
   <message>
    <source>Finding out which files of {name} are meant took this computer too long or too much memory.</source>
@@ -1188,12 +1644,24 @@
    <translation>Fertig: Mit Epoche {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
   </message>
   <message>
+   <source>Folder of texts</source>
+   <translation>Ordner mit Texten</translation>
+  </message>
+  <message>
+   <source>For 7 days nobody who lets people into {name} has answered, and the moderators have said nothing new. Anybody who took part can go on from its model: potluck found --go-on "{name}"</source>
+   <translation>Seit 7 Tagen antwortet niemand, der Computer in {name} einlässt, und die Moderatoren haben nichts Neues gesagt. Alle, die mitgemacht haben, können mit dem Modell weitermachen: potluck found --go-on "{name}"</translation>
+  </message>
+  <message>
    <source>For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file</source>
    <translation>Für einen Rechner, der ohne Anmeldung startet, den Schlüssel in einer Datei halten: potluck startup engine --key-in-file</translation>
   </message>
   <message>
    <source>For a whole day write 00:00-24:00.</source>
    <translation>Ein ganzer Tag ist 00:00-24:00.</translation>
+  </message>
+  <message>
+   <source>For example: --database postgresql://potluck@localhost/potluck</source>
+   <translation>Zum Beispiel: --database postgresql://potluck@localhost/potluck</translation>
   </message>
   <message>
    <source>For example: potluck try "Once upon a time"</source>
@@ -1216,6 +1684,14 @@
    <translation>Ein neues gründen: potluck found --help</translation>
   </message>
   <message>
+   <source>Free some space where {folder} lies, then try again: what is here already is kept.</source>
+   <translation>Schaffen Sie Platz, wo {folder} liegt, und versuchen Sie es dann noch einmal: Was schon hier ist, bleibt.</translation>
+  </message>
+  <message>
+   <source>Free some space.</source>
+   <translation>Bitte Platz schaffen.</translation>
+  </message>
+  <message>
    <source>Free some space: {needed} GB are needed.</source>
    <translation>Bitte Platz schaffen: {needed} GB werden gebraucht.</translation>
   </message>
@@ -1224,12 +1700,48 @@
    <translation>Freitag</translation>
   </message>
   <message>
+   <source>Friends can come in from anywhere: your router leads them here. Your provider may change the address; then make a new link.</source>
+   <translation>Freunde kommen von überall herein: Ihr Router führt sie hierher. Der Anbieter kann die Adresse ändern; dann einen neuen Link machen.</translation>
+  </message>
+  <message>
+   <source>From a &amp;folder…</source>
+   <translation>Aus einem &amp;Ordner…</translation>
+  </message>
+  <message>
+   <source>From which text</source>
+   <translation>Aus welchem Text</translation>
+  </message>
+  <message>
    <source>From {start} to {end} is zero minutes.</source>
    <translation>Von {start} bis {end} vergeht keine Zeit.</translation>
   </message>
   <message>
    <source>GB</source>
    <translation>GB</translation>
+  </message>
+  <message>
+   <source>Get another build: potluck training-part</source>
+   <translation>Holen Sie eine andere Fassung: potluck training-part</translation>
+  </message>
+  <message>
+   <source>Get another build: potluck training-part get --build cpu</source>
+   <translation>Holen Sie eine andere Fassung: potluck training-part get --build cpu</translation>
+  </message>
+  <message>
+   <source>Get it again from where it was made public.</source>
+   <translation>Sie von dort neu holen, wo sie veröffentlicht wurde.</translation>
+  </message>
+  <message>
+   <source>Get it in the window, or with: potluck training-part get</source>
+   <translation>Holen Sie ihn im Fenster, oder mit: potluck training-part get</translation>
+  </message>
+  <message>
+   <source>Get it with: potluck training-part get</source>
+   <translation>Holen Sie es mit: potluck training-part get</translation>
+  </message>
+  <message>
+   <source>Get the training part…</source>
+   <translation>Trainingsteil holen…</translation>
   </message>
   <message>
    <source>Getting everything ready…</source>
@@ -1264,6 +1776,10 @@
    <translation>Ein oder zwei Sätze angeben.</translation>
   </message>
   <message>
+   <source>Give an address that begins with https://, or a file.</source>
+   <translation>Eine Adresse nennen, die mit https:// beginnt, oder eine Datei.</translation>
+  </message>
+  <message>
    <source>Give it as one line.</source>
    <translation>Es in einer Zeile angeben.</translation>
   </message>
@@ -1288,6 +1804,10 @@
    <translation>Mehr Text angeben; einige Millionen Zeichen sind ein Anfang.</translation>
   </message>
   <message>
+   <source>Give name and password in HTTPS_PROXY, as in http://NAME:PASSWORD@HOST:PORT</source>
+   <translation>Geben Sie Name und Passwort in HTTPS_PROXY an, wie in http://NAME:PASSWORT@RECHNER:PORT</translation>
+  </message>
+  <message>
    <source>Give text in which more words differ.</source>
    <translation>Text angeben, in dem sich mehr Wörter unterscheiden.</translation>
   </message>
@@ -1304,8 +1824,20 @@
    <translation>Den Pfad eines Ordners mit Textdateien angeben, oder eine Adresse von solchen.</translation>
   </message>
   <message>
+   <source>Give the whole link of the other one: potluck://...</source>
+   <translation>Geben Sie den ganzen Link des anderen an: potluck://...</translation>
+  </message>
+  <message>
    <source>Give yourself the right to read it, or other credentials.</source>
    <translation>Sich das Recht zum Lesen geben, oder andere Zugangsdaten.</translation>
+  </message>
+  <message>
+   <source>Go back</source>
+   <translation>Zurückgehen</translation>
+  </message>
+  <message>
+   <source>Go back…</source>
+   <translation>Zurückgehen …</translation>
   </message>
   <message>
    <source>Go on from another member's computer.</source>
@@ -1320,12 +1852,32 @@
    <translation>Grafikkarte</translation>
   </message>
   <message>
+   <source>Graphics card of AMD (ROCm {version})</source>
+   <translation>Grafikkarte von AMD (ROCm {version})</translation>
+  </message>
+  <message>
+   <source>Graphics card of NVIDIA (CUDA {version})</source>
+   <translation>Grafikkarte von NVIDIA (CUDA {version})</translation>
+  </message>
+  <message>
    <source>Half of what is free</source>
    <translation>Hälfte des freien</translation>
   </message>
   <message>
    <source>Hand out its link, or stop it and start again.</source>
    <translation>Seinen Link weitergeben, oder es anhalten und neu starten.</translation>
+  </message>
+  <message>
+   <source>Have it make another key.</source>
+   <translation>Lassen Sie es einen anderen Schlüssel machen.</translation>
+  </message>
+  <message>
+   <source>Heat and noise</source>
+   <translation>Wärme und Lärm</translation>
+  </message>
+  <message>
+   <source>Heat and price</source>
+   <translation>Wärme und Preis</translation>
   </message>
   <message>
    <source>Held-out loss</source>
@@ -1352,6 +1904,10 @@
    <translation>Hilft: Dieser Rechner mittelt, was die anderen trainiert haben, und trainiert selbst nichts.</translation>
   </message>
   <message>
+   <source>Helps to average. To train, it needs the training part of Potluck.</source>
+   <translation>Hilft beim Mitteln. Zum Trainieren braucht dieser Computer den Trainingsteil von Potluck.</translation>
+  </message>
+  <message>
    <source>Helps to average: this line is too slow for its own gradients.</source>
    <translation>Hilft beim Mitteln: Diese Leitung ist zu langsam für eigene Gradienten.</translation>
   </message>
@@ -1360,12 +1916,28 @@
    <translation>Sperren für zu lange Zeit.</translation>
   </message>
   <message>
+   <source>Hosting one expert: {requests} requests answered.</source>
+   <translation>Ein Experte wohnt hier: {requests} Anfragen beantwortet.</translation>
+  </message>
+  <message>
+   <source>Hosting stopped: {why}.</source>
+   <translation>Das Beherbergen von Experten brach ab: {why}.</translation>
+  </message>
+  <message>
+   <source>Hosting {experts} experts: {requests} requests answered.</source>
+   <translation>{experts} Experten wohnen hier: {requests} Anfragen beantwortet.</translation>
+  </message>
+  <message>
    <source>Hours</source>
    <translation>Zeiten</translation>
   </message>
   <message>
    <source>Hours of the week</source>
    <translation>Stunden der Woche</translation>
+  </message>
+  <message>
+   <source>How much may it take? A button fills in the rules; Save keeps them.</source>
+   <translation>Wie viel darf es nehmen? Ein Knopf trägt die Regeln ein; Speichern behält sie.</translation>
   </message>
   <message>
    <source>How others can reach this computer is not known yet.</source>
@@ -1384,8 +1956,20 @@
    <translation>Wie diese Stücke geschnitten wurden, ist nicht bekannt: {address} hat kein {journal_file}, das zum Verzeichnis passt.</translation>
   </message>
   <message>
+   <source>I have a link</source>
+   <translation>Ich habe einen Link</translation>
+  </message>
+  <message>
+   <source>If a name or another address leads here, the link begins with it. Without one, leave it empty.</source>
+   <translation>Führt ein Name oder eine andere Adresse hierher, beginnt der Link damit. Sonst frei lassen.</translation>
+  </message>
+  <message>
    <source>If an authority of your own has signed it, name that authority's file in SSL_CERT_FILE.</source>
    <translation>Wenn eine eigene Zertifizierungsstelle es unterschrieben hat, deren Datei in SSL_CERT_FILE nennen.</translation>
+  </message>
+  <message>
+   <source>If that was not you, sign in again, and compare the code.</source>
+   <translation>Wenn das ein Versehen war, noch einmal anmelden und den Code vergleichen.</translation>
   </message>
   <message>
    <source>If you trust its organiser, allow it with --text and the folder's name.</source>
@@ -1408,16 +1992,16 @@
    <translation>In Ordnung</translation>
   </message>
   <message>
-   <source>In the model: {samples} samples of {epochs} rounds, in {duration} of contributing</source>
-   <translation>Im Modell: {samples} Beispiele aus {epochs} Runden, in {duration} Rechenzeit</translation>
-  </message>
-  <message>
    <source>In this collaboration this computer is called {name}.</source>
    <translation>In diesem Projekt heißt dieser Rechner {name}.</translation>
   </message>
   <message>
    <source>Install OpenSSH's client.</source>
    <translation>Den Client von OpenSSH installieren.</translation>
+  </message>
+  <message>
+   <source>Install Potluck again, or pip beside it.</source>
+   <translation>Installieren Sie Potluck neu, oder pip daneben.</translation>
   </message>
   <message>
    <source>Install it where Potluck is: pip install {package}</source>
@@ -1428,10 +2012,6 @@
    <translation>Installieren mit: pip install "potluck[app]" - oder einen Befehl benutzen, siehe: potluck --help</translation>
   </message>
   <message>
-   <source>Install it with: pip install "potluck[train]"</source>
-   <translation>Installieren mit: pip install "potluck[train]"</translation>
-  </message>
-  <message>
    <source>Install it with: pip install tensorboard</source>
    <translation>Installieren mit: pip install tensorboard</translation>
   </message>
@@ -1440,8 +2020,20 @@
    <translation>Installieren: pip install "potluck[organiser]"</translation>
   </message>
   <message>
-   <source>Install it: pip install "potluck[train]"</source>
-   <translation>Installieren: pip install "potluck[train]"</translation>
+   <source>Intel's graphics</source>
+   <translation>Grafik von Intel</translation>
+  </message>
+  <message>
+   <source>Invite somebody</source>
+   <translation>Jemanden einladen</translation>
+  </message>
+  <message>
+   <source>Invite somebody to {name}</source>
+   <translation>Jemanden zu {name} einladen</translation>
+  </message>
+  <message>
+   <source>Invite somebody…</source>
+   <translation>Jemanden einladen…</translation>
   </message>
   <message>
    <source>Is another version running there?</source>
@@ -1452,6 +2044,10 @@
    <translation>Ist alles da, was Potluck braucht?</translation>
   </message>
   <message>
+   <source>It &amp;lasts</source>
+   <translation>Er &amp;gilt</translation>
+  </message>
+  <message>
    <source>It arrived too late or not at all: the round went on without it. The connection may be slow.</source>
    <translation>Es kam zu spät oder gar nicht an: Die Runde ging ohne weiter. Vielleicht ist die Verbindung langsam.</translation>
   </message>
@@ -1460,12 +2056,12 @@
    <translation>Sie beginnt mit dem ersten Schritt.</translation>
   </message>
   <message>
-   <source>It can come in again by a new link, with another home (--home).</source>
-   <translation>Er kann mit einem neuen Link und einem anderen Ordner (--home) wieder hereinkommen.</translation>
-  </message>
-  <message>
    <source>It computes</source>
    <translation>Er rechnet</translation>
+  </message>
+  <message>
+   <source>It could not be found out. Name an address, or look again.</source>
+   <translation>Es ließ sich nicht herausfinden. Eine Adresse nennen, oder noch einmal nachsehen.</translation>
   </message>
   <message>
    <source>It does not cost by the megabyte.</source>
@@ -1480,12 +2076,44 @@
    <translation>Es errät {right} {guesses} richtig, in Text, den es nie gesehen hat.</translation>
   </message>
   <message>
+   <source>It gets no pass any more. It comes in again when you sign in there, or by a new link of yours.</source>
+   <translation>Er bekommt keinen Ausweis mehr. Er kommt durch eine neue Anmeldung dort wieder herein, oder durch einen neuen eigenen Link.</translation>
+  </message>
+  <message>
+   <source>It gets no pass any more; the one that it has holds for up to 4 days.</source>
+   <translation>Er bekommt keinen Ausweis mehr; der, den er hat, gilt noch bis zu 4 Tage.</translation>
+  </message>
+  <message>
+   <source>It goes on from the model of an earlier collaboration.</source>
+   <translation>Es führt das Modell eines früheren Projekts fort.</translation>
+  </message>
+  <message>
+   <source>It has no collaboration that can be used.</source>
+   <translation>Sie hat kein brauchbares Projekt.</translation>
+  </message>
+  <message>
+   <source>It has {most} bytes.</source>
+   <translation>Er hat höchstens {most} Bytes.</translation>
+  </message>
+  <message>
    <source>It has {names}: name the right one with --{what} NAME, in a recipe with {what} = "NAME".</source>
    <translation>Es gibt {names}: die richtige Angabe mit --{what} NAME nennen, in einem Rezept mit {what} = "NAME".</translation>
   </message>
   <message>
+   <source>It is &amp;called</source>
+   <translation>Es &amp;heißt</translation>
+  </message>
+  <message>
+   <source>It is &amp;good for</source>
+   <translation>Es ist g&amp;ut für</translation>
+  </message>
+  <message>
    <source>It is damaged.</source>
    <translation>Er ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>It is here now, and Potluck begins to use it.</source>
+   <translation>Er ist jetzt hier, und Potluck beginnt, ihn zu benutzen.</translation>
   </message>
   <message>
    <source>It is made with other free software: {libraries}.</source>
@@ -1496,12 +2124,24 @@
    <translation>Er wird alle paar Schritte gemessen.</translation>
   </message>
   <message>
+   <source>It is neither paused nor ended.</source>
+   <translation>Es ist weder angehalten noch beendet.</translation>
+  </message>
+  <message>
    <source>It is not known any more which data were read, so reading begins anew. The damaged file was kept as {name}.</source>
    <translation>Es ist nicht mehr bekannt, welche Daten gelesen wurden, darum beginnt das Lesen von vorn. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
+   <source>It is not known yet where its backbone is. Try again once it runs.</source>
+   <translation>Noch ist nicht bekannt, wo sein Backbone ist. Noch einmal versuchen, sobald es läuft.</translation>
+  </message>
+  <message>
    <source>It is of another collaboration, or of another key.</source>
    <translation>Das gehört zu einem anderen Projekt oder einem anderen Schlüssel.</translation>
+  </message>
+  <message>
+   <source>It is served when {name} needs nothing or cannot be reached.</source>
+   <translation>Es ist dran, wenn {name} nichts braucht oder nicht erreichbar ist.</translation>
   </message>
   <message>
    <source>It is started again.</source>
@@ -1514,6 +2154,14 @@
   <message>
    <source>It knows: {known}. Correct the recipe, or update Potluck where the collaboration is newer.</source>
    <translation>Bekannt sind: {known}. Das Rezept berichtigen, oder Potluck aktualisieren, wenn das Projekt neuer ist.</translation>
+  </message>
+  <message>
+   <source>It lets &amp;in</source>
+   <translation>Er lässt here&amp;in</translation>
+  </message>
+  <message>
+   <source>It lives on this computer only, and ends where you join others.</source>
+   <translation>Es lebt nur auf diesem Computer und endet, sobald Sie bei anderen mitmachen.</translation>
   </message>
   <message>
    <source>It must be {allowed}.</source>
@@ -1568,6 +2216,10 @@
    <translation>Er wurde als {name} aufgehoben; ein neuer Start macht einen neuen.</translation>
   </message>
   <message>
+   <source>It was not installed.</source>
+   <translation>Es wurde nicht installiert.</translation>
+  </message>
+  <message>
    <source>It was not kept: you have two newer proposals open, or something else was decided.</source>
    <translation>Es wurde nicht aufgehoben: Zwei neuere Vorschläge von Ihnen sind offen, oder etwas anderes wurde entschieden.</translation>
   </message>
@@ -1580,20 +2232,44 @@
    <translation>So funktioniert es gut. Mit UPnP im Router kämen Verbindungen etwas schneller zustande.</translation>
   </message>
   <message>
+   <source>Its &amp;licence</source>
+   <translation>&amp;Lizenz</translation>
+  </message>
+  <message>
    <source>Its icon beside the clock brings the window back.</source>
    <translation>Das Symbol neben der Uhr holt das Fenster zurück.</translation>
+  </message>
+  <message>
+   <source>Its keys lie in {folder}. Keep a copy of that folder: without them nobody can be let in any more.</source>
+   <translation>Seine Schlüssel liegen in {folder}. Eine Kopie dieses Ordners aufheben: Ohne sie kommt niemand mehr herein.</translation>
   </message>
   <message>
    <source>Its learning rate may be too high.</source>
    <translation>Vielleicht ist die Lernrate zu hoch.</translation>
   </message>
   <message>
+   <source>Its lines begin with: Public key</source>
+   <translation>Seine Zeilen beginnen mit: Public key</translation>
+  </message>
+  <message>
    <source>Its link is forgotten then, its files stay.</source>
    <translation>Der Link wird dann vergessen, die Dateien bleiben.</translation>
   </message>
   <message>
+   <source>Its moderators let nobody new in.</source>
+   <translation>Die Moderatoren lassen niemand Neues herein.</translation>
+  </message>
+  <message>
+   <source>Its name</source>
+   <translation>Name</translation>
+  </message>
+  <message>
    <source>Its numbers are not finite.</source>
    <translation>Seine Zahlen sind nicht endlich.</translation>
+  </message>
+  <message>
+   <source>Its organiser starts it with --site, and writes its address into ways.toml.</source>
+   <translation>Wer es gegründet hat, startet es mit --site und schreibt seine Adresse in ways.toml.</translation>
   </message>
   <message>
    <source>Join a collaboration</source>
@@ -1612,6 +2288,10 @@
    <translation>Noch einmal beitreten.</translation>
   </message>
   <message>
+   <source>Join another…</source>
+   <translation>Woanders mitmachen…</translation>
+  </message>
+  <message>
    <source>Join one with its link: in the window, or with potluck join LINK. Alone: potluck demo --headless</source>
    <translation>Einem beitreten mit seinem Link: im Fenster, oder mit potluck join LINK. Allein: potluck demo --headless</translation>
   </message>
@@ -1622,10 +2302,6 @@
   <message>
    <source>Join the collaboration again.</source>
    <translation>Bitte dem Projekt noch einmal beitreten.</translation>
-  </message>
-  <message>
-   <source>Joined before</source>
-   <translation>Früher beigetreten</translation>
   </message>
   <message>
    <source>Joining</source>
@@ -1656,6 +2332,10 @@
    <translation>Große Modelle brauchen mehr; POTLUCK_HOME kann einen Ordner auf einer anderen Festplatte nennen.</translation>
   </message>
   <message>
+   <source>Layer {layer} has no expert at all, so nothing comes through the model.</source>
+   <translation>Schicht {layer} hat gar keinen Experten, also kommt nichts durch das Modell.</translation>
+  </message>
+  <message>
    <source>Layers are compiled only where a single device trains.</source>
    <translation>Schichten werden nur übersetzt, wo ein einziges Gerät trainiert.</translation>
   </message>
@@ -1684,6 +2364,10 @@
    <translation>Es weglassen bei einer Sprache, die nicht darunter ist.</translation>
   </message>
   <message>
+   <source>Leave it out.</source>
+   <translation>Lass es weg.</translation>
+  </message>
+  <message>
    <source>Leave it out: it is damaged, or made to do harm.</source>
    <translation>Sie weglassen: Sie ist beschädigt oder soll Schaden anrichten.</translation>
   </message>
@@ -1700,6 +2384,10 @@
    <translation>Die anderen weglassen.</translation>
   </message>
   <message>
+   <source>Leave the table [experts] out.</source>
+   <translation>Lass die Tabelle [experts] weg.</translation>
+  </message>
+  <message>
    <source>Leave this collaboration?</source>
    <translation>Dieses Projekt verlassen?</translation>
   </message>
@@ -1708,12 +2396,24 @@
    <translation>tokenizer im Rezept weglassen.</translation>
   </message>
   <message>
+   <source>Leave tokenizer out.</source>
+   <translation>Lass tokenizer weg.</translation>
+  </message>
+  <message>
    <source>Leave words out that are far from the blanks.</source>
    <translation>Wörter weglassen, die weit von den Lücken weg sind.</translation>
   </message>
   <message>
    <source>Leave {collaboration}?</source>
    <translation>{collaboration} verlassen?</translation>
+  </message>
+  <message>
+   <source>Leave…</source>
+   <translation>Verlassen…</translation>
+  </message>
+  <message>
+   <source>Left</source>
+   <translation>Verlassen</translation>
   </message>
   <message>
    <source>Left out of the data for now: {name}, for which the server gave something else.</source>
@@ -1768,6 +2468,10 @@
    <translation>Von den Daten ausgelassen: {name}.</translation>
   </message>
   <message>
+   <source>Let Potluck run until hosts have saved them, or export without them: add --incomplete.</source>
+   <translation>Lassen Sie Potluck laufen, bis sie gespeichert sind, oder schreiben Sie das Modell ohne sie: mit --incomplete.</translation>
+  </message>
+  <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
@@ -1792,6 +2496,10 @@
    <translation>Link</translation>
   </message>
   <message>
+   <source>Link to hand on</source>
+   <translation>Link zum Weitergeben</translation>
+  </message>
+  <message>
    <source>List all with: potluck invite --list --charter {folder}</source>
    <translation>Alle zeigt: potluck invite --list --charter {folder}</translation>
   </message>
@@ -1804,12 +2512,24 @@
    <translation>Alle zeigt: potluck account</translation>
   </message>
   <message>
+   <source>List them with: potluck copies</source>
+   <translation>Eine Liste zeigt: potluck copies</translation>
+  </message>
+  <message>
    <source>List them with: potluck copies --charter DIR</source>
    <translation>Alle zeigt: potluck copies --charter DIR</translation>
   </message>
   <message>
    <source>List them with: potluck moderate</source>
    <translation>Alle zeigt: potluck moderate</translation>
+  </message>
+  <message>
+   <source>List them with: potluck moderate copies</source>
+   <translation>Sie stehen unter: potluck moderate copies</translation>
+  </message>
+  <message>
+   <source>List them with: potluck requests</source>
+   <translation>Zeigen Sie sie mit: potluck requests</translation>
   </message>
   <message>
    <source>List those that hold with: {listing}</source>
@@ -1820,20 +2540,64 @@
    <translation>Lokale Schritte können nicht weitergehen, während eine Runde gemittelt wird, wie das Manifest dieses Projekts es will.</translation>
   </message>
   <message>
+   <source>Look aroun&amp;d…</source>
+   <translation>U&amp;msehen…</translation>
+  </message>
+  <message>
+   <source>Look around</source>
+   <translation>Sich umsehen</translation>
+  </message>
+  <message>
+   <source>Look at it</source>
+   <translation>Ansehen</translation>
+  </message>
+  <message>
    <source>Look at the &amp;held-out text now</source>
    <translation>Jetzt am Prüf&amp;text messen</translation>
+  </message>
+  <message>
+   <source>Look at the lines above.</source>
+   <translation>Sehen Sie in die Zeilen darüber.</translation>
+  </message>
+  <message>
+   <source>Look at the one that goes on…</source>
+   <translation>Das Projekt ansehen, das weitergeht …</translation>
   </message>
   <message>
    <source>Look at what ssh says.</source>
    <translation>Ansehen, was ssh sagt.</translation>
   </message>
   <message>
+   <source>Look at {name}</source>
+   <translation>{name} ansehen</translation>
+  </message>
+  <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
    <translation>In diesen Rechner hineinsehen, Programme darauf ausführen oder ihn mehr tun lassen als erlaubt: Über Zeiten und Grenzen wacht allein dieses Programm.</translation>
   </message>
   <message>
+   <source>Looked after b&amp;y</source>
+   <translation>Betreut v&amp;on</translation>
+  </message>
+  <message>
+   <source>Looking at this computer's addresses, and asking the router…</source>
+   <translation>Die Adressen dieses Computers werden angesehen, der Router wird gefragt…</translation>
+  </message>
+  <message>
+   <source>Looking at this computer…</source>
+   <translation>Dieser Computer wird angesehen…</translation>
+  </message>
+  <message>
    <source>Looking for the others and for the newest state of the model.</source>
    <translation>Sucht die anderen und den neuesten Stand des Modells.</translation>
+  </message>
+  <message>
+   <source>Looking where it is…</source>
+   <translation>Es wird gesucht, wo er liegt…</translation>
+  </message>
+  <message>
+   <source>Looking…</source>
+   <translation>Wird nachgesehen…</translation>
   </message>
   <message>
    <source>Looks at network, clock, disk, devices and more. It takes some seconds.</source>
@@ -1852,12 +2616,20 @@
    <translation>Eines mit Schreibrecht machen und {token} setzen, oder es aufbewahren: keyring set {service} {entry}</translation>
   </message>
   <message>
+   <source>Make one with: potluck backup</source>
+   <translation>Eine Sicherung machen Sie mit: potluck backup</translation>
+  </message>
+  <message>
    <source>May Potluck use this computer?</source>
    <translation>Darf Potluck diesen Rechner nutzen?</translation>
   </message>
   <message>
    <source>Mbit/s</source>
    <translation>Mbit/s</translation>
+  </message>
+  <message>
+   <source>Memor&amp;y, at most</source>
+   <translation>Speicher, h&amp;öchstens</translation>
   </message>
   <message>
    <source>Memory</source>
@@ -1904,6 +2676,10 @@
    <translation>Mein Rechner</translation>
   </message>
   <message>
+   <source>My computers</source>
+   <translation>Eigene Rechner</translation>
+  </message>
+  <message>
    <source>My gift</source>
    <translation>Mein Beitrag</translation>
   </message>
@@ -1916,12 +2692,24 @@
    <translation>Name</translation>
   </message>
   <message>
+   <source>Name a file elsewhere.</source>
+   <translation>Bitte eine Datei an einem anderen Ort nennen.</translation>
+  </message>
+  <message>
    <source>Name a file, or one of those that come along: {names}.</source>
    <translation>Eine Datei nennen, oder eines von denen, die dabei sind: {names}.</translation>
   </message>
   <message>
    <source>Name a file, or one that comes along: {names}.</source>
    <translation>Eine Datei nennen, oder eines, das dabei ist: {names}.</translation>
+  </message>
+  <message>
+   <source>Name a folder elsewhere.</source>
+   <translation>Bitte einen Ordner an einem anderen Ort nennen.</translation>
+  </message>
+  <message>
+   <source>Name a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it.</source>
+   <translation>Nenne einen Ordner mit idx-Dateien, etwa train-images-idx3-ubyte mit train-labels-idx1-ubyte daneben.</translation>
   </message>
   <message>
    <source>Name a folder that holds text files.</source>
@@ -1940,12 +2728,24 @@
    <translation>Einen Ordner, eine Datei, eine URL oder python-docs nennen.</translation>
   </message>
   <message>
+   <source>Name a folder, or a URL of fsspec.</source>
+   <translation>Bitte einen Ordner nennen, oder eine URL von fsspec.</translation>
+  </message>
+  <message>
    <source>Name a folder, or an address that fsspec knows.</source>
    <translation>Einen Ordner nennen, oder eine Adresse, die fsspec kennt.</translation>
   </message>
   <message>
    <source>Name a host such as texts.org, s3://BUCKET, or hub.</source>
    <translation>Einen Rechner wie texts.org nennen, s3://BUCKET oder hub.</translation>
+  </message>
+  <message>
+   <source>Name an address that begins with http://, or a file or program with its folders: {example}.</source>
+   <translation>Eine Adresse nennen, die mit http:// beginnt, oder eine Datei oder ein Programm mit seinen Ordnern: {example}.</translation>
+  </message>
+  <message>
+   <source>Name another file.</source>
+   <translation>Bitte eine andere Datei nennen.</translation>
   </message>
   <message>
    <source>Name another folder, or delete what is in it.</source>
@@ -1984,8 +2784,12 @@
    <translation>Weniger davon mit --host nennen.</translation>
   </message>
   <message>
-   <source>Name it as the system's list of running programs does, without a folder: blender, steam.</source>
-   <translation>So nennen, wie es in der Liste der laufenden Programme steht, ohne Ordner: blender, steam.</translation>
+   <source>Name it as the system's list of running programs does: blender, steam.</source>
+   <translation>So nennen wie die Liste der laufenden Programme des Systems: blender, steam.</translation>
+  </message>
+  <message>
+   <source>Name it from the top or from your home folder, as in {example}.</source>
+   <translation>Von ganz oben oder vom eigenen Ordner an nennen, wie in {example}.</translation>
   </message>
   <message>
    <source>Name it with --text.</source>
@@ -1994,6 +2798,10 @@
   <message>
    <source>Name its address.</source>
    <translation>Seine Adresse nennen.</translation>
+  </message>
+  <message>
+   <source>Name its folder.</source>
+   <translation>Bitte dessen Ordner nennen.</translation>
   </message>
   <message>
    <source>Name one by how its id begins, such as {id}.</source>
@@ -2008,8 +2816,32 @@
    <translation>Einen nennen, oder eine URL.</translation>
   </message>
   <message>
+   <source>Name or &amp;address</source>
+   <translation>Name oder &amp;Adresse</translation>
+  </message>
+  <message>
+   <source>Name or address</source>
+   <translation>Name oder Adresse</translation>
+  </message>
+  <message>
    <source>Name other filters, or another source.</source>
    <translation>Andere Filter nennen, oder eine andere Quelle.</translation>
+  </message>
+  <message>
+   <source>Name the file of a backup.</source>
+   <translation>Bitte die Datei einer Sicherung nennen.</translation>
+  </message>
+  <message>
+   <source>Name the file or the address of a list.</source>
+   <translation>Die Datei oder die Adresse einer Liste nennen.</translation>
+  </message>
+  <message>
+   <source>Name the file or the address of one.</source>
+   <translation>Datei oder Adresse einer Liste nennen.</translation>
+  </message>
+  <message>
+   <source>Name the folder in which the files lie.</source>
+   <translation>Nennen Sie den Ordner, in dem die Dateien liegen.</translation>
   </message>
   <message>
    <source>Name the folder of a collaboration: it holds {manifest} and {authority}.</source>
@@ -2018,6 +2850,10 @@
   <message>
    <source>Name the folder of receipts of one collaboration.</source>
    <translation>Den Ordner mit den Quittungen eines Projekts nennen.</translation>
+  </message>
+  <message>
+   <source>Name the folder of the collaboration with --charter.</source>
+   <translation>Den Projektordner mit --charter nennen.</translation>
   </message>
   <message>
    <source>Name the folder that `potluck data cut` has made for it.</source>
@@ -2030,6 +2866,10 @@
   <message>
    <source>Name the one that the shards are in, or a URL.</source>
    <translation>Den nennen, in dem die Stücke sind, oder eine URL.</translation>
+  </message>
+  <message>
+   <source>Name the page, or a file with its lines.</source>
+   <translation>Bitte die Seite nennen, oder eine Datei mit ihren Zeilen.</translation>
   </message>
   <message>
    <source>Name the right one with --{what} NAME, in a recipe with {what} = "NAME".</source>
@@ -2064,12 +2904,28 @@
    <translation>Kein Backbone antwortet bei {where}. Dieser Rechner macht mit dem Ausweis mit, den er hat und der bis {until} gilt, und fragt weiter.</translation>
   </message>
   <message>
+   <source>No backbone has told of any yet.</source>
+   <translation>Noch hat kein Backbone von einer berichtet.</translation>
+  </message>
+  <message>
+   <source>No backbone is called {words}.</source>
+   <translation>Kein Backbone heißt {words}.</translation>
+  </message>
+  <message>
+   <source>No backbone of this collaboration has signed this question.</source>
+   <translation>Kein Backbone dieses Projekts hat diese Frage unterschrieben.</translation>
+  </message>
+  <message>
    <source>No backbone or volunteer that is here has the text. They are asked again in {seconds} s.</source>
    <translation>Kein Backbone und niemand, der gerade da ist, hat den Text. In {seconds} s wird wieder gefragt.</translation>
   </message>
   <message>
    <source>No collaboration is called {name}.</source>
    <translation>Kein Projekt heißt {name}.</translation>
+  </message>
+  <message>
+   <source>No company yet?</source>
+   <translation>Noch niemand da?</translation>
   </message>
   <message>
    <source>No computer is called {where}, as the link says. It is looked for again and again.</source>
@@ -2104,12 +2960,24 @@
    <translation>Keine Grenze</translation>
   </message>
   <message>
-   <source>No link?</source>
-   <translation>Kein Link?</translation>
+   <source>No list of collaborations comes with this Potluck.</source>
+   <translation>Mit diesem Potluck kommt keine Liste von Projekten.</translation>
   </message>
   <message>
    <source>No member has signed this request.</source>
    <translation>Kein Mitglied hat diese Anfrage unterschrieben.</translation>
+  </message>
+  <message>
+   <source>No moderator has signed this request.</source>
+   <translation>Diese Anfrage hat kein Moderator unterschrieben.</translation>
+  </message>
+  <message>
+   <source>No page answers at {site}.</source>
+   <translation>Unter {site} antwortet keine Seite.</translation>
+  </message>
+  <message>
+   <source>No place that pip asks has {name} {version} for this computer, or none answers.</source>
+   <translation>Keine Stelle, die pip fragt, hat {name} {version} für diesen Computer, oder keine antwortet.</translation>
   </message>
   <message>
    <source>No port for peers is chosen yet; the first start draws one and keeps it.</source>
@@ -2172,6 +3040,14 @@
    <translation>Niemand heißt hier {words}.</translation>
   </message>
   <message>
+   <source>Nobody is known here yet.</source>
+   <translation>Hier ist noch niemand bekannt.</translation>
+  </message>
+  <message>
+   <source>Nobody new can come in to {name} then. Those who are in train on for 4 days, and longer once it runs again.</source>
+   <translation>Dann kommt niemand Neues zu {name}. Wer dabei ist, trainiert 4 Tage weiter, und länger, sobald es wieder läuft.</translation>
+  </message>
+  <message>
    <source>Nobody new is let in at present.</source>
    <translation>Zurzeit kommt niemand neu herein.</translation>
   </message>
@@ -2184,12 +3060,20 @@
    <translation>So viel verbraucht niemand im Monat.</translation>
   </message>
   <message>
+   <source>Nobody waits under the number {number}.</source>
+   <translation>Unter der Nummer {number} wartet niemand.</translation>
+  </message>
+  <message>
    <source>Nobody who is meant is shut out.</source>
    <translation>Niemand von den Gemeinten ist ausgeschlossen.</translation>
   </message>
   <message>
    <source>Nobody would be left who can decide.</source>
    <translation>Niemand bliebe übrig, der entscheiden kann.</translation>
+  </message>
+  <message>
+   <source>Nobody would be left who gives passes.</source>
+   <translation>Dann gäbe niemand mehr Ausweise aus.</translation>
   </message>
   <message>
    <source>Nobody yet.</source>
@@ -2208,8 +3092,24 @@
    <translation>Keiner dieser Läufe ist zu Ende gekommen.</translation>
   </message>
   <message>
+   <source>None of your computers gets a pass any more; the others stop within some hours. Your name leaves the board, and nobody else gets it; what you gave stays in the model, without a name. This cannot be taken back. If you signed in with a browser, take your account out there as well.</source>
+   <translation>Keiner der eigenen Rechner bekommt mehr einen Ausweis; die anderen hören innerhalb einiger Stunden auf. Der Name verschwindet von der Rangliste, und niemand sonst bekommt ihn; der Beitrag bleibt im Modell, ohne Namen. Das lässt sich nicht rückgängig machen. Wer sich im Browser angemeldet hat, sollte das Konto auch dort austragen.</translation>
+  </message>
+  <message>
    <source>None of your computers is called {words}.</source>
    <translation>Keiner der eigenen Rechner heißt {words}.</translation>
+  </message>
+  <message>
+   <source>Nor&amp;mal</source>
+   <translation>Nor&amp;mal</translation>
+  </message>
+  <message>
+   <source>Norm</source>
+   <translation>Norm</translation>
+  </message>
+  <message>
+   <source>Norm and cosine compare somebody's parts with the others', where this computer averaged them. Few samples alone make a part long, and its direction unlike the others'. They prove nothing by themselves.</source>
+   <translation>Norm und Kosinus vergleichen die Teile einer Person mit denen der anderen, wo dieser Rechner sie gemittelt hat. Schon wenige Beispiele machen einen Teil lang und seine Richtung anders als die der anderen. Für sich beweisen sie nichts.</translation>
   </message>
   <message>
    <source>Not all of Potluck could be ended.</source>
@@ -2232,6 +3132,10 @@
    <translation>Vor dem Start nicht bekannt; {have}</translation>
   </message>
   <message>
+   <source>Not reached</source>
+   <translation>Nicht erreicht</translation>
+  </message>
+  <message>
    <source>Not told</source>
    <translation>Keine Angabe</translation>
   </message>
@@ -2242,6 +3146,10 @@
   <message>
    <source>Note</source>
    <translation>Hinweis</translation>
+  </message>
+  <message>
+   <source>Nothing can be read there. {why}</source>
+   <translation>Dort lässt sich nichts lesen. {why}</translation>
   </message>
   <message>
    <source>Nothing has changed: you have signed that, or something else was decided meanwhile.</source>
@@ -2262,6 +3170,10 @@
   <message>
    <source>Nothing of Potluck starts when you log in.</source>
    <translation>Beim Anmelden startet nichts von Potluck.</translation>
+  </message>
+  <message>
+   <source>Nothing of it is kept then; your texts stay as they are.</source>
+   <translation>Dann bleibt nichts davon; Ihre Texte bleiben, wie sie sind.</translation>
   </message>
   <message>
    <source>Nothing of this kind.</source>
@@ -2292,6 +3204,10 @@
    <translation>Nur &amp;diese</translation>
   </message>
   <message>
+   <source>O&amp;pen the folder</source>
+   <translation>Ordner ö&amp;ffnen</translation>
+  </message>
+  <message>
    <source>Of the receipts, {count} could not be read and are left out.</source>
    <translation>{count} der Quittungen waren nicht lesbar und sind weggelassen.</translation>
   </message>
@@ -2320,6 +3236,14 @@
    <translation>Eine Person der Moderation kann {most} Rechner zugleich auf Zeit sperren.</translation>
   </message>
   <message>
+   <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
+   <translation>Nur Computer in Ihrem Heimnetz kommen herein: Ihr Anbieter oder ein zweiter Router teilt eine Adresse unter mehreren Haushalten. Ein Anbieter mit IPv6 oder ein gemieteter Server würde das ändern.</translation>
+  </message>
+  <message>
+   <source>Only computers in your home can come in: your router opens no port by itself. Allow UPnP in the router, and look again; or forward the two ports that are told in the end, and name the address that others call.</source>
+   <translation>Nur Computer in Ihrem Heimnetz kommen herein: Ihr Router öffnet von selbst keinen Port. Im Router UPnP erlauben und noch einmal nachsehen; oder die zwei Ports weiterleiten, die am Ende genannt werden, und die Adresse nennen, die andere aufrufen.</translation>
+  </message>
+  <message>
    <source>Only in these &amp;hours:</source>
    <translation>Nur zu diesen Z&amp;eiten:</translation>
   </message>
@@ -2328,8 +3252,36 @@
    <translation>Nur die Leitung kann ihn wieder zulassen.</translation>
   </message>
   <message>
+   <source>Only they can let you in again: ask the organiser.</source>
+   <translation>Nur sie kann das ändern: die Leitung fragen.</translation>
+  </message>
+  <message>
    <source>Only while &amp;nobody uses it</source>
    <translation>Nur wenn ihn &amp;niemand benutzt</translation>
+  </message>
+  <message>
+   <source>Open a list of collaborations that take in anybody.</source>
+   <translation>Eine Liste von Projekten öffnen, die alle aufnehmen.</translation>
+  </message>
+  <message>
+   <source>Open the b&amp;rowser</source>
+   <translation>B&amp;rowser öffnen</translation>
+  </message>
+  <message>
+   <source>Open the link again to sign in, or ask the organiser for one with an invitation.</source>
+   <translation>Den Link noch einmal öffnen, um sich anzumelden, oder die Leitung um einen mit Einladung bitten.</translation>
+  </message>
+  <message>
+   <source>Open the moderators' pages in the browser</source>
+   <translation>Die Seiten der Moderatoren im Browser öffnen</translation>
+  </message>
+  <message>
+   <source>Open this link in Potluck on your other computer, until {moment}. Send it to nobody: the computer that opens it becomes yours, under your name.</source>
+   <translation>Diesen Link in Potluck auf dem anderen Rechner öffnen, bis {moment}. Nicht weitergeben: Der Rechner, der ihn öffnet, gehört dann zum eigenen Konto, unter demselben Namen.</translation>
+  </message>
+  <message>
+   <source>Or read this with a telephone, and sign in there.</source>
+   <translation>Oder mit einem Telefon lesen und sich dort anmelden.</translation>
   </message>
   <message>
    <source>Organised by</source>
@@ -2368,8 +3320,20 @@
    <translation>Andere werden gebeten, diesen Rechner anzurufen. Das dauert einige Sekunden…</translation>
   </message>
   <message>
+   <source>Others can come in wherever they can call this address.</source>
+   <translation>Andere kommen überall herein, von wo sie diese Adresse erreichen.</translation>
+  </message>
+  <message>
    <source>Others could call with</source>
    <translation>Andere könnten rufen mit</translation>
+  </message>
+  <message>
+   <source>Others could read what you type at {site}: its address does not begin with https.</source>
+   <translation>Andere könnten mitlesen, was unter {site} eingegeben wird: Die Adresse beginnt nicht mit https.</translation>
+  </message>
+  <message>
+   <source>Others on this computer can read the secrets in {file}.</source>
+   <translation>Andere auf diesem Computer können die Geheimnisse in {file} lesen.</translation>
   </message>
   <message>
    <source>Others {when} port {port} of this computer and got through over TCP, but not over UDP.</source>
@@ -2464,6 +3428,10 @@
    <translation>Port {port} wird von einem anderen Programm benutzt.</translation>
   </message>
   <message>
+   <source>PostgreSQL needs psycopg.</source>
+   <translation>PostgreSQL braucht psycopg.</translation>
+  </message>
+  <message>
    <source>Potluck at home</source>
    <translation>Potluck zu Hause</translation>
   </message>
@@ -2494,6 +3462,10 @@
   <message>
    <source>Potluck goes on</source>
    <translation>Potluck läuft weiter</translation>
+  </message>
+  <message>
+   <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
+   <translation>Potluck fragt weiter und nimmt teil, sobald die Moderation Ja sagt.</translation>
   </message>
   <message>
    <source>Potluck has stopped.</source>
@@ -2564,6 +3536,10 @@
    <translation>Potluck ruht wie gewünscht, solange {program} läuft.</translation>
   </message>
   <message>
+   <source>Potluck runs here, and uses another key.</source>
+   <translation>Potluck läuft hier und benutzt einen anderen Schlüssel.</translation>
+  </message>
+  <message>
    <source>Potluck runs, but does not say how others reach it. {why}</source>
    <translation>Potluck läuft, sagt aber nicht, wie andere es erreichen. {why}</translation>
   </message>
@@ -2632,6 +3608,18 @@
    <translation>Die Arbeit aller kommt ins Modell, {company}.</translation>
   </message>
   <message>
+   <source>QR code of the address, with the code</source>
+   <translation>QR-Code der Adresse mit dem Code</translation>
+  </message>
+  <message>
+   <source>QR code of the link</source>
+   <translation>QR-Code des Links</translation>
+  </message>
+  <message>
+   <source>Quit Potluck and repeat this: it is not used any more.</source>
+   <translation>Beenden Sie Potluck und wiederholen Sie dies: Er wird nicht mehr benutzt.</translation>
+  </message>
+  <message>
    <source>Quit in its menu ends everything.</source>
    <translation>„Potluck beenden“ in seinem Menü beendet alles.</translation>
   </message>
@@ -2656,6 +3644,10 @@
    <translation>Liest Text und bereitet vor, was gelernt werden soll.</translation>
   </message>
   <message>
+   <source>Reading the list…</source>
+   <translation>Die Liste wird gelesen…</translation>
+  </message>
+  <message>
    <source>Reading the model</source>
    <translation>Liest das Modell</translation>
   </message>
@@ -2672,6 +3664,14 @@
    <translation>Fertig</translation>
   </message>
   <message>
+   <source>Recipe</source>
+   <translation>Rezept</translation>
+  </message>
+  <message>
+   <source>Refused</source>
+   <translation>Abgewiesen</translation>
+  </message>
+  <message>
    <source>Refused the last time</source>
    <translation>Beim letzten Mal abgelehnt</translation>
   </message>
@@ -2680,8 +3680,20 @@
    <translation>Erst eine Sperre aufheben, oder jemanden ausschließen.</translation>
   </message>
   <message>
+   <source>Remove one first, with --no-mirror.</source>
+   <translation>Bitte zuerst einen entfernen, mit --no-mirror.</translation>
+  </message>
+  <message>
    <source>Remove one first.</source>
    <translation>Erst jemanden entfernen.</translation>
+  </message>
+  <message>
+   <source>Remove the training part?</source>
+   <translation>Den Trainingsteil entfernen?</translation>
+  </message>
+  <message>
+   <source>Removing it…</source>
+   <translation>Er wird entfernt…</translation>
   </message>
   <message>
    <source>Rename the folder.</source>
@@ -2696,12 +3708,28 @@
    <translation>Ruht &amp;unter</translation>
   </message>
   <message>
+   <source>Rest the car&amp;d while these run</source>
+   <translation>Die &amp;Karte ruht, solange diese laufen</translation>
+  </message>
+  <message>
    <source>Rest the card when they need more than</source>
    <translation>Karte ruht, wenn sie mehr brauchen als</translation>
   </message>
   <message>
+   <source>Rest when a &amp;fan does more than</source>
+   <translation>Ruht, wenn ein Lü&amp;fter mehr macht als</translation>
+  </message>
+  <message>
    <source>Rest when h&amp;otter than</source>
    <translation>Ruht, wenn &amp;heißer als</translation>
+  </message>
+  <message>
+   <source>Rest when it is &amp;above</source>
+   <translation>Ruht, wenn sie &amp;größer ist als</translation>
+  </message>
+  <message>
+   <source>Rest when it is &amp;below</source>
+   <translation>Ruht, wenn sie &amp;kleiner ist als</translation>
   </message>
   <message>
    <source>Rest when other programs need more than</source>
@@ -2724,16 +3752,28 @@
    <translation>Ruht</translation>
   </message>
   <message>
-   <source>Resume contributing, then try again.</source>
-   <translation>Das Mitrechnen wieder einschalten, dann noch einmal versuchen.</translation>
+   <source>Restore a backup of it: potluck restore --help</source>
+   <translation>Stellen Sie eine Sicherung davon wieder her: potluck restore --help</translation>
+  </message>
+  <message>
+   <source>Restore a backup.</source>
+   <translation>Bitte eine Sicherung zurückspielen.</translation>
   </message>
   <message>
    <source>Resuming…</source>
    <translation>Geht weiter…</translation>
   </message>
   <message>
+   <source>Retire one first.</source>
+   <translation>Setzen Sie zuerst eines zur Ruhe.</translation>
+  </message>
+  <message>
    <source>Role</source>
    <translation>Rolle</translation>
+  </message>
+  <message>
+   <source>Roles by which nobody gives passes.</source>
+   <translation>Eine Liste, nach der niemand Ausweise ausgibt.</translation>
   </message>
   <message>
    <source>Roles that do not follow those that are known.</source>
@@ -2788,6 +3828,10 @@
    <translation>Sagen, wer gemeint ist: ein Name oder ein Schlüssel, oder etwas aus --invitation, --household und --since.</translation>
   </message>
   <message>
+   <source>Say whom they are for: --yes N or --no N</source>
+   <translation>Sagen Sie, für wen sie sind: --yes N oder --no N</translation>
+  </message>
+  <message>
    <source>Say yes or no.</source>
    <translation>Mit yes oder no antworten.</translation>
   </message>
@@ -2796,8 +3840,16 @@
    <translation>Pläne zählen Beispiele: ..._samples schreiben.</translation>
   </message>
   <message>
+   <source>See docs/organiser.md, Ways in.</source>
+   <translation>Siehe docs/organiser.md, Ways in.</translation>
+  </message>
+  <message>
    <source>See it with: potluck status. Stop it with: potluck quit.</source>
    <translation>Ansehen mit: potluck status. Anhalten mit: potluck quit.</translation>
+  </message>
+  <message>
+   <source>See that PostgreSQL runs there and lets Potluck in.</source>
+   <translation>Sorge dafür, dass PostgreSQL dort läuft und Potluck einlässt.</translation>
   </message>
   <message>
    <source>See the recipes that come along.</source>
@@ -2812,12 +3864,28 @@
    <translation>Die dieses Rechners zeigt: potluck collaborations</translation>
   </message>
   <message>
+   <source>See what can be had: potluck training-part show</source>
+   <translation>Was es gibt, zeigt: potluck training-part show</translation>
+  </message>
+  <message>
    <source>See what happened</source>
    <translation>Ansehen, was geschah</translation>
   </message>
   <message>
+   <source>See what holds with: potluck moderate</source>
+   <translation>Was gilt, zeigt: potluck moderate</translation>
+  </message>
+  <message>
    <source>See: {prog} --help</source>
    <translation>Siehe: {prog} --help</translation>
+  </message>
+  <message>
+   <source>Seen in</source>
+   <translation>Gesehen in</translation>
+  </message>
+  <message>
+   <source>Send it to those whom you invite, or let them scan it.</source>
+   <translation>Schicken Sie ihn denen, die Sie einladen, oder lassen Sie ihn scannen.</translation>
   </message>
   <message>
    <source>Sending a model needs your token of the hub, and there is none.</source>
@@ -2826,6 +3894,10 @@
   <message>
    <source>Sending a model needs {name}, which is not installed.</source>
    <translation>Ein Modell zu senden braucht {name}, das nicht installiert ist.</translation>
+  </message>
+  <message>
+   <source>Serve this</source>
+   <translation>Hier mitmachen</translation>
   </message>
   <message>
    <source>Set this computer's clock.</source>
@@ -2864,6 +3936,58 @@
    <translation>Unterschreiben</translation>
   </message>
   <message>
+   <source>Sign &amp;out</source>
+   <translation>A&amp;bmelden</translation>
+  </message>
+  <message>
+   <source>Sign &amp;out of this computer…</source>
+   <translation>Diesen Rechner abm&amp;elden…</translation>
+  </message>
+  <message>
+   <source>Sign in</source>
+   <translation>Anmelden</translation>
+  </message>
+  <message>
+   <source>Sign in again after that, or ask the organiser.</source>
+   <translation>Danach noch einmal anmelden, oder die Leitung fragen.</translation>
+  </message>
+  <message>
+   <source>Sign in again another day.</source>
+   <translation>An einem anderen Tag noch einmal anmelden.</translation>
+  </message>
+  <message>
+   <source>Sign in again tomorrow.</source>
+   <translation>Morgen noch einmal anmelden.</translation>
+  </message>
+  <message>
+   <source>Sign in again, or use a link of another computer of yours, or another home (--home).</source>
+   <translation>Noch einmal anmelden, oder einen Link eines anderen eigenen Rechners benutzen, oder ein anderes Verzeichnis (--home).</translation>
+  </message>
+  <message>
+   <source>Sign in again, with the name as you first wrote it.</source>
+   <translation>Noch einmal anmelden, mit dem Namen in der ersten Schreibweise.</translation>
+  </message>
+  <message>
+   <source>Sign in again.</source>
+   <translation>Noch einmal anmelden.</translation>
+  </message>
+  <message>
+   <source>Sign in again; what was downloaded is kept.</source>
+   <translation>Noch einmal anmelden; was heruntergeladen wurde, bleibt.</translation>
+  </message>
+  <message>
+   <source>Sign in at {site} with this code:</source>
+   <translation>Anmelden unter {site} mit diesem Code:</translation>
+  </message>
+  <message>
+   <source>Sign out of this computer?</source>
+   <translation>Diesen Rechner abmelden?</translation>
+  </message>
+  <message>
+   <source>Sign: I am here</source>
+   <translation>Unterschreiben: Ich bin da</translation>
+  </message>
+  <message>
    <source>Signatures do not fit</source>
    <translation>Unterschriften passen nicht</translation>
   </message>
@@ -2876,6 +4000,14 @@
    <translation>Unterschrieben von {names}; es fehlen noch {count}, bis {until}.</translation>
   </message>
   <message>
+   <source>Since you came it went from {before} to {now} {guesses} right.</source>
+   <translation>Seit Sie dabei sind, stieg es von {before} auf {now} {guesses} richtig.</translation>
+  </message>
+  <message>
+   <source>Since you came its loss went from {before} to {now}.</source>
+   <translation>Seit Sie dabei sind, ging sein Verlust von {before} auf {now}.</translation>
+  </message>
+  <message>
    <source>Some of the shards that {index} lists do not lie beside it, or have changed.</source>
    <translation>Einige der Stücke, die {index} nennt, liegen nicht daneben oder haben sich geändert.</translation>
   </message>
@@ -2884,12 +4016,28 @@
    <translation>Jemand hat die Dateien geändert, oder die Festplatte hat es; diese Quittungen nicht zählen.</translation>
   </message>
   <message>
+   <source>Somebody has said in the browser that this computer is not theirs.</source>
+   <translation>Im Browser hat jemand gesagt, dass ihm dieser Rechner nicht gehört.</translation>
+  </message>
+  <message>
+   <source>Somebody has tried to sign in too often from your address, or with your account.</source>
+   <translation>Von dieser Adresse aus oder mit diesem Konto gab es zu viele Anmeldungen.</translation>
+  </message>
+  <message>
    <source>Somebody is at this computer now.</source>
    <translation>An diesem Rechner ist gerade jemand.</translation>
   </message>
   <message>
    <source>Somebody uses it from afar.</source>
    <translation>Jemand nutzt ihn aus der Ferne.</translation>
+  </message>
+  <message>
+   <source>Somebody whom you trust may have a list: a file, or an address. Potluck has none of its own, and asks nobody before you open one.</source>
+   <translation>Jemand, dem Sie vertrauen, hat vielleicht eine Liste: eine Datei oder eine Adresse. Potluck hat keine eigene und fragt niemanden, bevor Sie eine öffnen.</translation>
+  </message>
+  <message>
+   <source>Something is missing here: {name}</source>
+   <translation>Hier fehlt noch etwas: {name}</translation>
   </message>
   <message>
    <source>Something went wrong inside Potluck.</source>
@@ -2916,12 +4064,40 @@
    <translation>Neu starten.</translation>
   </message>
   <message>
+   <source>Start it once with potluck backbone --charter {folder}, then stop it.</source>
+   <translation>Es einmal mit potluck backbone --charter {folder} starten und wieder beenden.</translation>
+  </message>
+  <message>
    <source>Start it with: potluck</source>
    <translation>Starten mit: potluck</translation>
   </message>
   <message>
+   <source>Start its backbone</source>
+   <translation>Sein Backbone starten</translation>
+  </message>
+  <message>
    <source>Start one there with: potluck engine - or name its home with --far-home</source>
    <translation>Dort einen starten mit: potluck engine - oder seinen Ordner mit --far-home nennen</translation>
+  </message>
+  <message>
+   <source>Start one with friends</source>
+   <translation>Eines mit Freunden gründen</translation>
+  </message>
+  <message>
+   <source>Start one with friends: the link</source>
+   <translation>Mit Freunden gründen: der Link</translation>
+  </message>
+  <message>
+   <source>Start one with friends: what to train</source>
+   <translation>Mit Freunden gründen: was gelernt wird</translation>
+  </message>
+  <message>
+   <source>Start one with friends: where it is reached</source>
+   <translation>Mit Freunden gründen: wo es erreichbar ist</translation>
+  </message>
+  <message>
+   <source>Start one with friends: who may join</source>
+   <translation>Mit Freunden gründen: wer mitmachen darf</translation>
   </message>
   <message>
    <source>Start the engine</source>
@@ -2940,8 +4116,28 @@
    <translation>Zustand: {words}</translation>
   </message>
   <message>
+   <source>Stop downloading?</source>
+   <translation>Das Laden abbrechen?</translation>
+  </message>
+  <message>
+   <source>Stop founding {name}?</source>
+   <translation>Die Gründung von {name} abbrechen?</translation>
+  </message>
+  <message>
+   <source>Stop it first, with: potluck quit</source>
+   <translation>Bitte zuerst beenden mit: potluck quit</translation>
+  </message>
+  <message>
    <source>Stop it with: potluck quit</source>
    <translation>Anhalten mit: potluck quit</translation>
+  </message>
+  <message>
+   <source>Stop its backbone…</source>
+   <translation>Sein Backbone anhalten…</translation>
+  </message>
+  <message>
+   <source>Stop the backbone of {name}?</source>
+   <translation>Das Backbone von {name} anhalten?</translation>
   </message>
   <message>
    <source>Sunday</source>
@@ -2952,12 +4148,52 @@
    <translation>System</translation>
   </message>
   <message>
+   <source>Ta&amp;ke it out</source>
+   <translation>A&amp;ustragen</translation>
+  </message>
+  <message>
+   <source>Ta&amp;ke my account out…</source>
+   <translation>Konto a&amp;ustragen…</translation>
+  </message>
+  <message>
+   <source>Take an earlier one.</source>
+   <translation>Bitte eine frühere nehmen.</translation>
+  </message>
+  <message>
+   <source>Take another index or network; if it stays so, tell the people who make Potluck.</source>
+   <translation>Nehmen Sie eine andere Quelle oder ein anderes Netz; bleibt es so, sagen Sie es denen, die Potluck machen.</translation>
+  </message>
+  <message>
+   <source>Take another index, in pip's settings (PIP_INDEX_URL), or a folder: potluck training-part get --from FOLDER</source>
+   <translation>Nehmen Sie eine andere Quelle, in den Einstellungen von pip (PIP_INDEX_URL), oder einen Ordner: potluck training-part get --from ORDNER</translation>
+  </message>
+  <message>
+   <source>Take four words or more that you draw by chance, {least} to {most} letters together.</source>
+   <translation>Nehmen Sie vier oder mehr zufällig gezogene Wörter, zusammen {least} bis {most} Zeichen.</translation>
+  </message>
+  <message>
    <source>Take part with: potluck join LINK, or try it out with: potluck demo</source>
    <translation>Mitmachen mit: potluck join LINK, oder ausprobieren mit: potluck demo</translation>
   </message>
   <message>
+   <source>Take the one for the processor: potluck training-part get --build cpu</source>
+   <translation>Nehmen Sie die für den Prozessor: potluck training-part get --build cpu</translation>
+  </message>
+  <message>
+   <source>Take your account out?</source>
+   <translation>Das Konto austragen?</translation>
+  </message>
+  <message>
    <source>Taking part</source>
    <translation>Machen mit</translation>
+  </message>
+  <message>
+   <source>Tell the organiser, and do not open it.</source>
+   <translation>Der Leitung sagen und nicht öffnen.</translation>
+  </message>
+  <message>
+   <source>Tell the organiser, or ask for a link with an invitation.</source>
+   <translation>Der Leitung sagen, oder um einen Link mit Einladung bitten.</translation>
   </message>
   <message>
    <source>Tell the organiser, who has to cut the data again.</source>
@@ -2984,6 +4220,14 @@
    <translation>Text: {flow}</translation>
   </message>
   <message>
+   <source>That is as much as a fridge takes in {number} days.</source>
+   <translation>Das ist so viel, wie ein Kühlschrank in {number} Tagen braucht.</translation>
+  </message>
+  <message>
+   <source>That is as much as {number} charges of a phone take.</source>
+   <translation>Das ist so viel wie {number} Ladungen eines Telefons.</translation>
+  </message>
+  <message>
    <source>That is not a valid password or token.</source>
    <translation>Das ist kein gültiges Passwort oder Token.</translation>
   </message>
@@ -3000,6 +4244,10 @@
    <translation>Der &amp;Prozessor ruht</translation>
   </message>
   <message>
+   <source>The &amp;training part…</source>
+   <translation>Der &amp;Trainingsteil…</translation>
+  </message>
+  <message>
    <source>The Potluck that runs in the background is of another version. Restart it, or stop it with: potluck quit</source>
    <translation>Das Potluck im Hintergrund hat eine andere Version. Bitte neu starten, oder beenden mit: potluck quit</translation>
   </message>
@@ -3014,6 +4262,10 @@
   <message>
    <source>The access pass was not renewed: the backbone's clock is {time} {way} the time of all peers here. Tell the organiser.</source>
    <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {time} ab ({way} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
+  </message>
+  <message>
+   <source>The account could not be asked about.</source>
+   <translation>Nach dem Konto ließ sich nicht fragen.</translation>
   </message>
   <message>
    <source>The address {where} in the link was passed over. {reason}</source>
@@ -3044,6 +4296,10 @@
    <translation>Der Stützpunkt gab den Ausweis eines anderen Rechners.</translation>
   </message>
   <message>
+   <source>The backbone gives false lists of moderators.</source>
+   <translation>Das Backbone gibt falsche Moderatorenlisten aus.</translation>
+  </message>
+  <message>
    <source>The backbone has lost its port to another program.</source>
    <translation>Der Stützpunkt hat seinen Port an ein anderes Programm verloren.</translation>
   </message>
@@ -3056,8 +4312,24 @@
    <translation>Der Stützpunkt lässt zurzeit niemanden ein.</translation>
   </message>
   <message>
+   <source>The backbone names no address at which anybody could sign in.</source>
+   <translation>Der Stützpunkt nennt keine Adresse, unter der eine Anmeldung möglich wäre.</translation>
+  </message>
+  <message>
    <source>The backbone offers another collaboration than the link names.</source>
    <translation>Der Stützpunkt bietet ein anderes Projekt an, als der Link nennt.</translation>
+  </message>
+  <message>
+   <source>The backbone reads that copy.</source>
+   <translation>Das Backbone liest diese Kopie.</translation>
+  </message>
+  <message>
+   <source>The backbone tells an address at which no page can be.</source>
+   <translation>Das Backbone nennt eine Adresse, an der keine Seite sein kann.</translation>
+  </message>
+  <message>
+   <source>The backbone tells of another copy than was asked for.</source>
+   <translation>Das Backbone spricht von einer anderen Kopie als der, nach der gefragt wurde.</translation>
   </message>
   <message>
    <source>The backbone's answer to {path} is longer than {most} bytes.</source>
@@ -3068,12 +4340,20 @@
    <translation>Der Schlüssel des Backbones ist beschädigt.</translation>
   </message>
   <message>
+   <source>The backup {file} is damaged.</source>
+   <translation>Die Sicherung {file} ist beschädigt.</translation>
+  </message>
+  <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
    <translation>Der Akku hat weniger als {percent} %. Potluck macht weiter, wenn das Netzteil angeschlossen ist.</translation>
   </message>
   <message>
-   <source>The certificate is not that of the collaboration's authority.</source>
-   <translation>Das Zertifikat ist nicht das der Stelle dieses Projekts.</translation>
+   <source>The browser shows the code as well: compare them before you let this computer in.</source>
+   <translation>Der Browser zeigt den Code auch: beide vergleichen, bevor dieser Rechner zugelassen wird.</translation>
+  </message>
+  <message>
+   <source>The build {build} is here, but does not start: {why}</source>
+   <translation>Die Fassung {build} ist hier, startet aber nicht: {why}</translation>
   </message>
   <message>
    <source>The certificate of {name} is not valid: {why}.</source>
@@ -3128,12 +4408,20 @@
    <translation>Die Uhr zeigt eine mögliche Zeit; der Beitritt vergleicht sie mit der des Projekts.</translation>
   </message>
   <message>
+   <source>The code is copied.</source>
+   <translation>Der Code ist kopiert.</translation>
+  </message>
+  <message>
    <source>The collaboration</source>
    <translation>Das Projekt</translation>
   </message>
   <message>
    <source>The collaboration and this computer</source>
    <translation>Das Projekt und dieser Rechner</translation>
+  </message>
+  <message>
+   <source>The collaboration could not be founded.</source>
+   <translation>Das Projekt ließ sich nicht gründen.</translation>
   </message>
   <message>
    <source>The collaboration gives the aggregator {name} numbers that it does not take.</source>
@@ -3180,8 +4468,16 @@
    <translation>Die Dateien des Projekts sind länger als {most} Byte.</translation>
   </message>
   <message>
+   <source>The collaboration's files change all the time.</source>
+   <translation>Die Dateien des Projekts ändern sich ständig.</translation>
+  </message>
+  <message>
    <source>The command line does everything: potluck --help</source>
    <translation>Die Befehlszeile kann alles: potluck --help</translation>
+  </message>
+  <message>
+   <source>The connection to {place} broke, and does not come back.</source>
+   <translation>Die Verbindung zu {place} brach ab und kommt nicht wieder.</translation>
   </message>
   <message>
    <source>The copy of the leaderboard could not be read; it comes again with the next state. The damaged file was kept as {name}.</source>
@@ -3216,6 +4512,30 @@
    <translation>Die Daten sind andere als zuvor, darum beginnt das Lesen von vorn.</translation>
   </message>
   <message>
+   <source>The database is busy.</source>
+   <translation>Die Datenbank ist beschäftigt.</translation>
+  </message>
+  <message>
+   <source>The database of the page gives no answer.</source>
+   <translation>Die Datenbank der Seite antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>The database {file} is gone.</source>
+   <translation>Die Datenbank {file} ist weg.</translation>
+  </message>
+  <message>
+   <source>The database {name} cannot be copied: {error}.</source>
+   <translation>Die Datenbank {name} lässt sich nicht kopieren: {error}.</translation>
+  </message>
+  <message>
+   <source>The database {place} cannot be used.</source>
+   <translation>Die Datenbank {place} kann nicht benutzt werden.</translation>
+  </message>
+  <message>
+   <source>The database {place} is damaged.</source>
+   <translation>Die Datenbank {place} ist beschädigt.</translation>
+  </message>
+  <message>
    <source>The device could not be used again: {error}</source>
    <translation>Das Gerät ließ sich nicht wieder benutzen: {error}</translation>
   </message>
@@ -3238,6 +4558,10 @@
   <message>
    <source>The disk is full: Potluck has no room for its files in {folder}. Free at least 200 MB there.</source>
    <translation>Die Festplatte ist voll: In {folder} ist kein Platz für die Dateien von Potluck. Bitte dort mindestens 200 MB freigeben.</translation>
+  </message>
+  <message>
+   <source>The disk of the database {place} is full.</source>
+   <translation>Der Datenträger der Datenbank {place} ist voll.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
@@ -3308,8 +4632,16 @@
    <translation>Die Dateien in {address} haben sich geändert, während sie zerlegt wurden.</translation>
   </message>
   <message>
+   <source>The folder with the files</source>
+   <translation>Der Ordner mit den Dateien</translation>
+  </message>
+  <message>
    <source>The folder {folder} cannot be read.</source>
    <translation>Der Ordner {folder} lässt sich nicht lesen.</translation>
+  </message>
+  <message>
+   <source>The folder {folder} does not have {name} {version} for this computer.</source>
+   <translation>Der Ordner {folder} hat {name} {version} für diesen Computer nicht.</translation>
   </message>
   <message>
    <source>The folder {folder} holds an export already.</source>
@@ -3332,12 +4664,20 @@
    <translation>Die Grafikkarte ruht, solange dieser Rechner benutzt wird. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
   <message>
+   <source>The graphics card rests while {program} runs, as you chose.</source>
+   <translation>Die Grafikkarte ruht, solange {program} läuft, wie Sie es gewählt haben.</translation>
+  </message>
+  <message>
    <source>The graphics card took more than {watts} W. Potluck continues in a minute or two.</source>
    <translation>Die Grafikkarte nahm mehr als {watts} W auf. Potluck macht in ein, zwei Minuten weiter.</translation>
   </message>
   <message>
    <source>The graphics card was hotter than {celsius} °C. Potluck continues when it has cooled down.</source>
    <translation>Die Grafikkarte war heißer als {celsius} °C. Potluck macht weiter, wenn sie abgekühlt ist.</translation>
+  </message>
+  <message>
+   <source>The held-out images do not fit the numbers.</source>
+   <translation>Die Prüfbilder passen nicht zu den Zahlen.</translation>
   </message>
   <message>
    <source>The held-out text does not fit the numbers.</source>
@@ -3356,6 +4696,10 @@
    <translation>Das Verzeichnis {index} lässt sich nicht lesen: {error}.</translation>
   </message>
   <message>
+   <source>The invitation in this link cannot be read.</source>
+   <translation>Die Einladung in diesem Link lässt sich nicht lesen.</translation>
+  </message>
+  <message>
    <source>The invitations of the collaboration in {folder} are damaged.</source>
    <translation>Die Einladungen des Projekts in {folder} sind beschädigt.</translation>
   </message>
@@ -3370,6 +4714,10 @@
   <message>
    <source>The kept pass is not used. {why}</source>
    <translation>Der aufgehobene Ausweis wird nicht benutzt. {why}</translation>
+  </message>
+  <message>
+   <source>The key of this backbone was in wrong hands.</source>
+   <translation>Der Schlüssel dieses Backbones war in falschen Händen.</translation>
   </message>
   <message>
    <source>The last 14 days</source>
@@ -3392,8 +4740,20 @@
    <translation>Die letzten Schritte dieses Rechners bis Epoche {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einer früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
   </message>
   <message>
+   <source>The link &amp;lasts</source>
+   <translation>Der Link &amp;gilt</translation>
+  </message>
+  <message>
    <source>The link could not be looked at.</source>
    <translation>Der Link ließ sich nicht ansehen.</translation>
+  </message>
+  <message>
+   <source>The link is copied.</source>
+   <translation>Der Link ist kopiert.</translation>
+  </message>
+  <message>
+   <source>The link lets &amp;in</source>
+   <translation>Der Link lässt here&amp;in</translation>
   </message>
   <message>
    <source>The links of the collaborations could not be read; the damaged file was kept as {name}.</source>
@@ -3468,6 +4828,10 @@
    <translation>Das Modell</translation>
   </message>
   <message>
+   <source>The model after epoch {epoch} is in {folder}.</source>
+   <translation>Das Modell nach Epoche {epoch} liegt in {folder}.</translation>
+  </message>
+  <message>
    <source>The model cannot be read: {error}.</source>
    <translation>Das Modell lässt sich nicht lesen: {error}.</translation>
   </message>
@@ -3482,6 +4846,10 @@
   <message>
    <source>The model gives numbers that are not finite.</source>
    <translation>Das Modell liefert Zahlen, die nicht endlich sind.</translation>
+  </message>
+  <message>
+   <source>The model in {folder} cannot be read: {error}.</source>
+   <translation>Das Modell in {folder} lässt sich nicht lesen: {error}.</translation>
   </message>
   <message>
    <source>The model in {folder} cannot be read: {why}.</source>
@@ -3504,6 +4872,10 @@
    <translation>Das Modell, mit dem begonnen wird, hat seinen Tokenizer.</translation>
   </message>
   <message>
+   <source>The model was not saved.</source>
+   <translation>Das Modell wurde nicht gespeichert.</translation>
+  </message>
+  <message>
    <source>The model was not sent to {endpoint}: {why}.</source>
    <translation>Das Modell wurde nicht an {endpoint} gesendet: {why}.</translation>
   </message>
@@ -3524,8 +4896,32 @@
    <translation>Die Moderation hat so oft gewechselt, wie sie kann.</translation>
   </message>
   <message>
+   <source>The moderators have ended the passes of the backbone that let {username} in.</source>
+   <translation>Die Moderatoren haben die Ausweise des Backbones beendet, das {username} eingelassen hat.</translation>
+  </message>
+  <message>
+   <source>The moderators have ended this backbone: it lets nobody in any more.</source>
+   <translation>Die Moderatoren haben dieses Backbone beendet: Es lässt niemanden mehr herein.</translation>
+  </message>
+  <message>
+   <source>The moderators have ended {collaboration}, and name another one that goes on. Nothing is computed for that one before you say yes. Thank you for what you gave. {words}</source>
+   <translation>Die Moderatoren haben {collaboration} beendet und nennen ein anderes Projekt, das weitergeht. Dafür wird nichts gerechnet, bevor Sie zustimmen. Vielen Dank für Ihren Beitrag. {words}</translation>
+  </message>
+  <message>
+   <source>The moderators have ended {collaboration}. Thank you for what you gave to it. {words}</source>
+   <translation>Die Moderatoren haben {collaboration} beendet. Vielen Dank für Ihren Beitrag dazu. {words}</translation>
+  </message>
+  <message>
    <source>The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}</source>
    <translation>Die Moderatoren haben alle zu Epoche {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
+  </message>
+  <message>
+   <source>The moderators have paused {collaboration}: nothing is computed until they go on. {words}</source>
+   <translation>Die Moderatoren haben {collaboration} angehalten: Es wird nichts gerechnet, bis es weitergeht. {words}</translation>
+  </message>
+  <message>
+   <source>The moderators have shut your account out.</source>
+   <translation>Die Moderation hat dieses Konto ausgeschlossen.</translation>
   </message>
   <message>
    <source>The moderators let nobody new in at present.</source>
@@ -3540,8 +4936,20 @@
    <translation>Die Monatsgrenze für das Netzwerk ist erreicht. Potluck macht im nächsten Monat weiter.</translation>
   </message>
   <message>
+   <source>The name and the passphrase do not belong together.</source>
+   <translation>Name und Passphrase gehören nicht zusammen.</translation>
+  </message>
+  <message>
+   <source>The name of a backbone is too long.</source>
+   <translation>Der Name eines Backbones ist zu lang.</translation>
+  </message>
+  <message>
    <source>The name of this folder has letters that cannot be shown.</source>
    <translation>Der Name dieses Ordners hat Zeichen, die sich nicht zeigen lassen.</translation>
+  </message>
+  <message>
+   <source>The name or address of a backbone cannot be shown.</source>
+   <translation>Name oder Adresse eines Backbones lassen sich nicht anzeigen.</translation>
   </message>
   <message>
    <source>The name {name} belongs to somebody else here.</source>
@@ -3558,6 +4966,10 @@
   <message>
    <source>The name {username} cannot be used.</source>
    <translation>Der Name {username} geht nicht.</translation>
+  </message>
+  <message>
+   <source>The newest model is written…</source>
+   <translation>Das neueste Modell wird geschrieben…</translation>
   </message>
   <message>
    <source>The newest model of {name} here cannot be used. {fault}</source>
@@ -3588,8 +5000,28 @@
    <translation>Keine Angabe.</translation>
   </message>
   <message>
+   <source>The others get this text in pieces: take only what may be handed on.</source>
+   <translation>Die anderen bekommen diesen Text in Stücken: nur nehmen, was weitergegeben werden darf.</translation>
+  </message>
+  <message>
    <source>The others have signed that it was averaged.</source>
    <translation>Die anderen haben unterschrieben, dass es gemittelt wurde.</translation>
+  </message>
+  <message>
+   <source>The page answers with an error ({status}).</source>
+   <translation>Die Seite antwortet mit einem Fehler ({status}).</translation>
+  </message>
+  <message>
+   <source>The page at {site} cannot prove that it is the one that its address names.</source>
+   <translation>Die Seite unter {site} kann nicht beweisen, dass sie die ist, die ihre Adresse nennt.</translation>
+  </message>
+  <message>
+   <source>The page at {site} sends people to another address.</source>
+   <translation>Die Seite unter {site} führt zu einer anderen Adresse.</translation>
+  </message>
+  <message>
+   <source>The page can let nobody in at present.</source>
+   <translation>Die Seite kann zurzeit niemanden aufnehmen.</translation>
   </message>
   <message>
    <source>The page cannot be served at {place}: {error}.</source>
@@ -3598,6 +5030,18 @@
   <message>
    <source>The page needs Jinja2.</source>
    <translation>Die Seite braucht Jinja2.</translation>
+  </message>
+  <message>
+   <source>The page of this collaboration has given an answer that this version does not know.</source>
+   <translation>Die Seite dieses Projekts hat eine Antwort gegeben, die diese Version nicht kennt.</translation>
+  </message>
+  <message>
+   <source>The page of this collaboration is of a version with which nobody can sign in from Potluck.</source>
+   <translation>Die Seite dieses Projekts hat eine Version, mit der von Potluck aus keine Anmeldung möglich ist.</translation>
+  </message>
+  <message>
+   <source>The part of Potluck that trains is not installed here.</source>
+   <translation>Der Trainingsteil von Potluck ist hier nicht installiert.</translation>
   </message>
   <message>
    <source>The pass belongs to another collaboration.</source>
@@ -3616,6 +5060,10 @@
    <translation>Der Ausweis von {username} ist abgelaufen.</translation>
   </message>
   <message>
+   <source>The pass of {username} is another backbone's.</source>
+   <translation>Der Ausweis von {username} ist der eines anderen Backbones.</translation>
+  </message>
+  <message>
    <source>The pass of {username} is not valid yet.</source>
    <translation>Der Ausweis von {username} gilt noch nicht.</translation>
   </message>
@@ -3624,12 +5072,24 @@
    <translation>Der Ausweis von {username} wurde zurückgezogen.</translation>
   </message>
   <message>
+   <source>The pass was not issued by any authority of this collaboration.</source>
+   <translation>Den Ausweis hat keine Stelle dieses Projekts ausgestellt.</translation>
+  </message>
+  <message>
    <source>The pass was not issued by this collaboration's authority.</source>
    <translation>Der Ausweis wurde nicht von der Stelle dieses Projekts ausgestellt.</translation>
   </message>
   <message>
    <source>The pot is full: everyone's samples become the next step of the model.</source>
    <translation>Der Topf ist voll: Aus den Beispielen aller wird der nächste Schritt des Modells.</translation>
+  </message>
+  <message>
+   <source>The process that hosts experts was not started properly.</source>
+   <translation>Der Prozess, der Experten beherbergt, wurde nicht richtig gestartet.</translation>
+  </message>
+  <message>
+   <source>The process that hosts experts was started twice.</source>
+   <translation>Der Prozess, der Experten beherbergt, wurde zweimal gestartet.</translation>
   </message>
   <message>
    <source>The processor</source>
@@ -3650,6 +5110,10 @@
   <message>
    <source>The program ssh is not installed.</source>
    <translation>Das Programm ssh ist nicht installiert.</translation>
+  </message>
+  <message>
+   <source>The proxy wants to know who asks.</source>
+   <translation>Der Proxy will wissen, wer fragt.</translation>
   </message>
   <message>
    <source>The questions were not answered; nothing was founded.</source>
@@ -3676,6 +5140,10 @@
    <translation>Die Quittung ist nicht die, die unterschrieben wurde: Jemand oder die Festplatte hat sie verändert.</translation>
   </message>
   <message>
+   <source>The recipe's &amp;own text</source>
+   <translation>Der &amp;eigene Text des Rezepts</translation>
+  </message>
+  <message>
    <source>The registry cannot be changed: {error}.</source>
    <translation>Die Registrierung lässt sich nicht ändern: {error}.</translation>
   </message>
@@ -3694,6 +5162,10 @@
   <message>
    <source>The residuals have another length than they should.</source>
    <translation>Die Reste haben eine andere Länge, als sie sollten.</translation>
+  </message>
+  <message>
+   <source>The router has to lead these ports to this computer: {desk} (TCP), {peers} (TCP and UDP).</source>
+   <translation>Der Router muss diese Ports an diesen Computer weiterleiten: {desk} (TCP), {peers} (TCP und UDP).</translation>
   </message>
   <message>
    <source>The router lets nobody in, and no relay has been found yet.</source>
@@ -3804,6 +5276,18 @@
    <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
+   <source>The task digits has no model that transformers knows.</source>
+   <translation>Die Aufgabe digits hat kein Modell, das transformers kennt.</translation>
+  </message>
+  <message>
+   <source>The task digits needs a table [experts].</source>
+   <translation>Die Aufgabe digits braucht eine Tabelle [experts].</translation>
+  </message>
+  <message>
+   <source>The task digits reads images, and takes no tokenizer.</source>
+   <translation>Die Aufgabe digits liest Bilder und nimmt keinen Tokenizer.</translation>
+  </message>
+  <message>
    <source>The task gpt reads letters, and takes no tokenizer.</source>
    <translation>Die Aufgabe gpt liest Buchstaben und nimmt keinen Tokenizer.</translation>
   </message>
@@ -3814,6 +5298,10 @@
   <message>
    <source>The text in {called} has too little in it to learn: of {chars} characters come {pieces} different pieces, and {least} are the least.</source>
    <translation>Im Text in {called} steht zu wenig, um zu lernen: Aus {chars} Zeichen werden {pieces} verschiedene Teile, und {least} sind das Mindeste.</translation>
+  </message>
+  <message>
+   <source>The text is read and cut, and what is learned is prepared.</source>
+   <translation>Der Text wird gelesen und geschnitten, und was gelernt wird, wird vorbereitet.</translation>
   </message>
   <message>
    <source>The text is too long: it has {count} pieces, and this model reads {model_max_length}.</source>
@@ -3834,6 +5322,10 @@
   <message>
    <source>The text of {name} lies in {sum} shards, {missing} of which are not on this computer.</source>
    <translation>Der Text von {name} liegt in {sum} Stücken, von denen {missing} nicht auf diesem Rechner sind.</translation>
+  </message>
+  <message>
+   <source>The time for signing in is over.</source>
+   <translation>Die Zeit für die Anmeldung ist abgelaufen.</translation>
   </message>
   <message>
    <source>The time given so far could not be read; the damaged file is {name}.</source>
@@ -3866,6 +5358,46 @@
   <message>
    <source>The tokenizer {path} has {size} pieces, not {least} to {most}.</source>
    <translation>Der Tokenizer {path} hat {size} Teile, nicht {least} bis {most}.</translation>
+  </message>
+  <message>
+   <source>The training part</source>
+   <translation>Der Trainingsteil</translation>
+  </message>
+  <message>
+   <source>The training part could not be looked at.</source>
+   <translation>Der Trainingsteil konnte nicht angesehen werden.</translation>
+  </message>
+  <message>
+   <source>The training part here belongs to another version of Potluck or Python.</source>
+   <translation>Der Trainingsteil hier gehört zu einer anderen Version von Potluck oder Python.</translation>
+  </message>
+  <message>
+   <source>The training part here belongs to another version of Potluck. Get the new one.</source>
+   <translation>Der Trainingsteil hier gehört zu einer anderen Version von Potluck. Holen Sie den neuen.</translation>
+  </message>
+  <message>
+   <source>The training part is being downloaded already.</source>
+   <translation>Der Trainingsteil wird schon geladen.</translation>
+  </message>
+  <message>
+   <source>The training part is damaged: a file is missing, or has another size.</source>
+   <translation>Der Trainingsteil ist beschädigt: Eine Datei fehlt oder hat eine andere Größe.</translation>
+  </message>
+  <message>
+   <source>The training part is damaged: a file is missing, or has another size. Get it again.</source>
+   <translation>Der Trainingsteil ist beschädigt: Eine Datei fehlt oder hat eine andere Größe. Holen Sie ihn neu.</translation>
+  </message>
+  <message>
+   <source>The training part is here: this computer can train.</source>
+   <translation>Der Trainingsteil ist hier: Dieser Computer kann trainieren.</translation>
+  </message>
+  <message>
+   <source>The training part is not here: this computer averages what others train.</source>
+   <translation>Der Trainingsteil fehlt hier: Dieser Computer mittelt, was andere trainieren.</translation>
+  </message>
+  <message>
+   <source>The training part needs {needed} GB of the disk for a while, and {free} GB are free.</source>
+   <translation>Der Trainingsteil braucht für eine Weile {needed} GB der Festplatte, und {free} GB sind frei.</translation>
   </message>
   <message>
    <source>The training process did not answer any more.</source>
@@ -3902,6 +5434,10 @@
   <message>
    <source>The training program is starting.</source>
    <translation>Das Trainingsprogramm startet.</translation>
+  </message>
+  <message>
+   <source>The two passphrases differ.</source>
+   <translation>Die beiden Passphrasen sind verschieden.</translation>
   </message>
   <message>
    <source>The volunteers' checkpoints do not have the same parameters.</source>
@@ -3948,6 +5484,10 @@
    <translation>Dann rechnet &amp;er</translation>
   </message>
   <message>
+   <source>There are no images of {pixels} pixels in {called}.</source>
+   <translation>In {called} gibt es keine Bilder mit {pixels} Pixeln.</translation>
+  </message>
+  <message>
    <source>There are no such times: {word}.</source>
    <translation>Solche Zeiten gibt es nicht: {word}.</translation>
   </message>
@@ -3964,8 +5504,20 @@
    <translation>Es gibt: {names}.</translation>
   </message>
   <message>
+   <source>There can be {most} backbones.</source>
+   <translation>Es kann {most} Backbones geben.</translation>
+  </message>
+  <message>
+   <source>There can be {most} mirrors.</source>
+   <translation>Es kann {most} Spiegel geben.</translation>
+  </message>
+  <message>
    <source>There can be {most} moderators.</source>
    <translation>Es kann {most} Leute in der Moderation geben.</translation>
+  </message>
+  <message>
+   <source>There is memory for {count} experts.</source>
+   <translation>Der Speicher reicht für {count} Experten.</translation>
   </message>
   <message>
    <source>There is no connection to other volunteers.</source>
@@ -3978,6 +5530,10 @@
   <message>
    <source>There is no device {name} here now</source>
    <translation>Ein Gerät {name} gibt es hier gerade nicht</translation>
+  </message>
+  <message>
+   <source>There is no file {file}.</source>
+   <translation>Es gibt keine Datei {file}.</translation>
   </message>
   <message>
    <source>There is no file {path}.</source>
@@ -4052,6 +5608,10 @@
    <translation>Es gibt zu wenig Text, um daraus zu lernen.</translation>
   </message>
   <message>
+   <source>There you answer people who ask to be let in, too.</source>
+   <translation>Dort antworten Sie auch denen, die um Zutritt bitten.</translation>
+  </message>
+  <message>
    <source>These are {count} letters.</source>
    <translation>Das sind {count} Zeichen.</translation>
   </message>
@@ -4064,8 +5624,40 @@
    <translation>Diese Einstellungen lassen sich nicht lesen: {error}.</translation>
   </message>
   <message>
+   <source>They have ended the collaboration, and name one that goes on: {words}</source>
+   <translation>Sie haben das Projekt beendet und nennen eines, das weitergeht: {words}</translation>
+  </message>
+  <message>
+   <source>They have ended the collaboration: {words}</source>
+   <translation>Sie haben das Projekt beendet: {words}</translation>
+  </message>
+  <message>
+   <source>They have paused the collaboration: {words}</source>
+   <translation>Sie haben das Projekt angehalten: {words}</translation>
+  </message>
+  <message>
    <source>They say: {words}</source>
    <translation>Sie sagen: {words}</translation>
+  </message>
+  <message>
+   <source>This Potluck runs with a Python that has torch: nothing has to be downloaded.</source>
+   <translation>Dieses Potluck läuft mit einem Python, das torch hat: Es muss nichts geladen werden.</translation>
+  </message>
+  <message>
+   <source>This Python has no pip, by which the training part is found.</source>
+   <translation>Dieses Python hat kein pip, mit dem der Trainingsteil gefunden wird.</translation>
+  </message>
+  <message>
+   <source>This backbone has no page on which moderators sign in.</source>
+   <translation>Dieses Backbone hat keine Seite, auf der sich Moderatoren anmelden.</translation>
+  </message>
+  <message>
+   <source>This backbone has no ports yet.</source>
+   <translation>Dieses Backbone hat noch keine Ports.</translation>
+  </message>
+  <message>
+   <source>This backbone lets nobody in, by the moderators' list.</source>
+   <translation>Nach der Liste der Moderatoren lässt dieses Backbone niemanden herein.</translation>
   </message>
   <message>
    <source>This can only be on or off.</source>
@@ -4088,6 +5680,10 @@
    <translation>Dieses Projekt will den Ordner {path} auf diesem Rechner lesen.</translation>
   </message>
   <message>
+   <source>This command needs SQLAlchemy.</source>
+   <translation>Dieser Befehl braucht SQLAlchemy.</translation>
+  </message>
+  <message>
    <source>This command needs {name}, which is not installed.</source>
    <translation>Dieser Befehl braucht {name}, und das ist nicht installiert.</translation>
   </message>
@@ -4108,12 +5704,20 @@
    <translation>Dieser Rechner kann an {bind} nicht lauschen: {error}.</translation>
   </message>
   <message>
-   <source>This computer does not know the copies.</source>
-   <translation>Dieser Rechner kennt die Kopien nicht.</translation>
+   <source>This computer does not hold the charter of {name}.</source>
+   <translation>Dieser Computer hat den Projektordner von {name} nicht.</translation>
+  </message>
+  <message>
+   <source>This computer gives its pass up and leaves the collaboration. What it gave stays in the model, under your name. It comes in again when you sign in, or by a link of another computer of yours.</source>
+   <translation>Dieser Rechner gibt seinen Ausweis ab und verlässt das Projekt. Sein Beitrag bleibt im Modell, unter demselben Namen. Er kommt durch eine neue Anmeldung wieder herein, oder durch einen Link eines anderen eigenen Rechners.</translation>
   </message>
   <message>
    <source>This computer has a network: its router's line may be dead, or theirs, or a firewall blocks this program.</source>
    <translation>Dieser Rechner hat Netz: Vielleicht ist die Leitung des Routers tot oder die der anderen, oder eine Firewall hält dieses Programm auf.</translation>
+  </message>
+  <message>
+   <source>This computer has averaged nobody's parts since it started.</source>
+   <translation>Dieser Rechner hat seit seinem Start niemandes Teile gemittelt.</translation>
   </message>
   <message>
    <source>This computer has joined no collaboration.</source>
@@ -4122,6 +5726,10 @@
   <message>
    <source>This computer has no memory left.</source>
    <translation>Dieser Rechner hat keinen Speicher mehr frei.</translation>
+  </message>
+  <message>
+   <source>This computer has no network now: nobody else can come in.</source>
+   <translation>Dieser Computer hat gerade kein Netz: Niemand sonst kommt herein.</translation>
   </message>
   <message>
    <source>This computer has no network.</source>
@@ -4156,12 +5764,20 @@
    <translation>Dieser Rechner ist in keinem Netzwerk.</translation>
   </message>
   <message>
+   <source>This computer is in use, and training held more than {memory} of its memory. Potluck continues when nobody has touched it for {minutes} min.</source>
+   <translation>Dieser Rechner wird benutzt, und das Training hielt mehr als {memory} seines Speichers. Potluck macht weiter, wenn ihn {minutes} min lang niemand berührt hat.</translation>
+  </message>
+  <message>
    <source>This computer is in use. Potluck continues when nobody has touched it for {minutes} min.</source>
    <translation>Dieser Rechner wird benutzt. Potluck macht weiter, wenn ihn {minutes} min lang niemand angerührt hat.</translation>
   </message>
   <message>
    <source>This computer is not a moderator's here.</source>
    <translation>Dieser Rechner gehört hier niemandem aus der Moderation.</translation>
+  </message>
+  <message>
+   <source>This computer lets the others in, and takes part. It does so as long as Potluck runs, also without this window; without it the others train on for four days, and nobody new comes in.</source>
+   <translation>Dieser Computer lässt die anderen herein und macht mit, solange Potluck läuft, auch ohne dieses Fenster; ohne ihn trainieren die anderen vier Tage weiter, und niemand Neues kommt herein.</translation>
   </message>
   <message>
    <source>This computer runs on its battery. Potluck continues when it is plugged in.</source>
@@ -4224,6 +5840,10 @@
    <translation>This function returns the ___ of a file.</translation>
   </message>
   <message>
+   <source>This holds no longer, or was used already.</source>
+   <translation>Das gilt nicht mehr oder wurde schon benutzt.</translation>
+  </message>
+  <message>
    <source>This invitation has been used as often as it may be.</source>
    <translation>Diese Einladung wurde so oft benutzt, wie sie darf.</translation>
   </message>
@@ -4252,8 +5872,16 @@
    <translation>Das ist kein Gerät, das trainieren kann.</translation>
   </message>
   <message>
+   <source>This is not a list of collaborations.</source>
+   <translation>Das ist keine Liste von Projekten.</translation>
+  </message>
+  <message>
    <source>This is not a manifest: {error}.</source>
    <translation>Das ist kein Manifest: {error}.</translation>
+  </message>
+  <message>
+   <source>This is not a meter that could say a number.</source>
+   <translation>Das ist kein Zähler, der eine Zahl sagen könnte.</translation>
   </message>
   <message>
    <source>This is not a name that the others could read.</source>
@@ -4264,12 +5892,24 @@
    <translation>So kann ein Schalter nicht stehen.</translation>
   </message>
   <message>
+   <source>This is not a recovery sheet, or lines of it are missing.</source>
+   <translation>Das ist kein Wiederherstellungsblatt, oder es fehlen Zeilen.</translation>
+  </message>
+  <message>
    <source>This is not a valid list of programs.</source>
    <translation>Das ist keine gültige Liste von Programmen.</translation>
   </message>
   <message>
    <source>This is not another computer of your account.</source>
    <translation>Das ist kein anderer Rechner des eigenen Kontos.</translation>
+  </message>
+  <message>
+   <source>This is not the address of a database of PostgreSQL's.</source>
+   <translation>Das ist keine Adresse einer Datenbank von PostgreSQL.</translation>
+  </message>
+  <message>
+   <source>This is not the address of a database.</source>
+   <translation>Das ist keine Adresse einer Datenbank.</translation>
   </message>
   <message>
    <source>This is outside the hours that you chose. Potluck continues {moment} at the earliest.</source>
@@ -4280,6 +5920,14 @@
    <translation>Das ist der Rechner selbst, an dem Sie sitzen.</translation>
   </message>
   <message>
+   <source>This is the key of another collaboration.</source>
+   <translation>Das ist der Schlüssel eines anderen Projekts.</translation>
+  </message>
+  <message>
+   <source>This is the link by which you came in; it lets in others, too.</source>
+   <translation>Das ist der Link, mit dem Sie gekommen sind; er lässt auch andere herein.</translation>
+  </message>
+  <message>
    <source>This link cannot be read: {error}.</source>
    <translation>Dieser Link ist nicht lesbar: {error}.</translation>
   </message>
@@ -4288,12 +5936,32 @@
    <translation>Dieser Link sagt nicht, zu welchem Projekt er führt.</translation>
   </message>
   <message>
-   <source>This link has no invitation.</source>
-   <translation>Dieser Link enthält keine Einladung.</translation>
+   <source>This link has no invitation, and nobody has signed in on this computer.</source>
+   <translation>Dieser Link hat keine Einladung, und an diesem Rechner hat sich niemand angemeldet.</translation>
+  </message>
+  <message>
+   <source>This link has no invitation, and nobody signs in there.</source>
+   <translation>Dieser Link hat keine Einladung, und eine Anmeldung gibt es dort nicht.</translation>
+  </message>
+  <message>
+   <source>This list is too large.</source>
+   <translation>Diese Liste ist zu groß.</translation>
+  </message>
+  <message>
+   <source>This list was changed after it was signed.</source>
+   <translation>Diese Liste wurde nach der Unterschrift verändert.</translation>
   </message>
   <message>
    <source>This number cannot be chosen here.</source>
    <translation>Diese Zahl geht hier nicht.</translation>
+  </message>
+  <message>
+   <source>This passphrase does not open the key, or the key is damaged.</source>
+   <translation>Diese Passphrase öffnet den Schlüssel nicht, oder der Schlüssel ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>This passphrase is too short or cannot be used.</source>
+   <translation>Diese Passphrase ist zu kurz oder nicht verwendbar.</translation>
   </message>
   <message>
    <source>This recipe is being trained here already.</source>
@@ -4336,6 +6004,10 @@
    <translation>Diese Version von Potluck kann das Projekt nicht lesen.</translation>
   </message>
   <message>
+   <source>This version of Potluck does not know the hashes of the build {build}, so it is not installed.</source>
+   <translation>Diese Version von Potluck kennt die Prüfsummen der Fassung {build} nicht, darum wird sie nicht installiert.</translation>
+  </message>
+  <message>
    <source>This version of Potluck does not know the {what} {name}.</source>
    <translation>Diese Version von Potluck kennt {name} nicht ({what}).</translation>
   </message>
@@ -4370,6 +6042,10 @@
   <message>
    <source>To replace it, add --force.</source>
    <translation>Um ihn zu ersetzen, --force hinzufügen.</translation>
+  </message>
+  <message>
+   <source>Too few experts answer to measure the model.</source>
+   <translation>Es antworten zu wenige Experten, um das Modell zu messen.</translation>
   </message>
   <message>
    <source>Too many computers at this address have asked to join.</source>
@@ -4448,6 +6124,10 @@
    <translation>Verlust beim Training</translation>
   </message>
   <message>
+   <source>Training needs torch, which is not part of Potluck's own package. Without it this computer averages what others have trained.</source>
+   <translation>Zum Trainieren braucht es torch, das nicht zum Paket von Potluck gehört. Ohne es mittelt dieser Computer, was andere trainiert haben.</translation>
+  </message>
+  <message>
    <source>Training runs on</source>
    <translation>Das Training läuft auf</translation>
   </message>
@@ -4470,6 +6150,10 @@
   <message>
    <source>Training this model takes more than {used} of memory, and you allow {limit_bytes}.</source>
    <translation>Dieses Modell zu trainieren braucht mehr als {used} Arbeitsspeicher; erlaubt sind {limit_bytes}.</translation>
+  </message>
+  <message>
+   <source>Training waits for an expert of layer {layer}; {live} of all {places} are live. It goes on by itself.</source>
+   <translation>Das Training wartet auf einen Experten von Schicht {layer}; {live} von allen {places} sind da. Es geht von selbst weiter.</translation>
   </message>
   <message>
    <source>Training {company}.</source>
@@ -4496,6 +6180,10 @@
    <translation>Versuchen Sie es an einem anderen Tag noch einmal: Ihre Einladung bleibt, wie sie ist.</translation>
   </message>
   <message>
+   <source>Try again in a minute.</source>
+   <translation>Versuche es in einer Minute noch einmal.</translation>
+  </message>
+  <message>
    <source>Try again in a moment.</source>
    <translation>Gleich noch einmal versuchen.</translation>
   </message>
@@ -4505,7 +6193,11 @@
   </message>
   <message>
    <source>Try again later.</source>
-   <translation>Später noch einmal versuchen.</translation>
+   <translation>Bitte später noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Try again later: it goes on where it was. Behind a proxy, set HTTPS_PROXY.</source>
+   <translation>Versuchen Sie es später noch einmal: Es geht dort weiter, wo es war. Hinter einem Proxy setzen Sie HTTPS_PROXY.</translation>
   </message>
   <message>
    <source>Try again when it has less to do, or name another source.</source>
@@ -4516,12 +6208,24 @@
    <translation>Noch einmal versuchen, wenn mehr Mitwirkende da sind.</translation>
   </message>
   <message>
+   <source>Try again.</source>
+   <translation>Bitte noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Try alone</source>
+   <translation>Allein versuchen</translation>
+  </message>
+  <message>
    <source>Try it</source>
    <translation>Ausprobieren</translation>
   </message>
   <message>
    <source>Try it alone &amp;first</source>
    <translation>Erst &amp;für sich allein ausprobieren</translation>
+  </message>
+  <message>
+   <source>Try it on another member's.</source>
+   <translation>Versuchen Sie es auf dem Rechner eines anderen Mitglieds.</translation>
   </message>
   <message>
    <source>Try now</source>
@@ -4536,6 +6240,10 @@
    <translation>Versuch läuft…</translation>
   </message>
   <message>
+   <source>Trying whether it starts…</source>
+   <translation>Es wird versucht, ob er startet…</translation>
+  </message>
+  <message>
    <source>Tuesday</source>
    <translation>Dienstag</translation>
   </message>
@@ -4548,12 +6256,28 @@
    <translation>In den Einstellungen des Systems Datum und Uhrzeit automatisch stellen lassen; andere Rechner weisen Nachrichten mit falscher Zeit ab.</translation>
   </message>
   <message>
+   <source>Type again: potluck moderate page</source>
+   <translation>Geben Sie noch einmal ein: potluck moderate page</translation>
+  </message>
+  <message>
+   <source>Type it as it was when the key was sealed, or take another copy of it.</source>
+   <translation>Geben Sie sie so ein wie beim Versiegeln, oder nehmen Sie eine andere Kopie des Schlüssels.</translation>
+  </message>
+  <message>
+   <source>Type: chmod 600 {file}</source>
+   <translation>Gib ein: chmod 600 {file}</translation>
+  </message>
+  <message>
    <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {also}</source>
    <translation>Den Schlüsselbund öffnen (und POTLUCK_KEYRING entfernen), dann Potluck neu starten. {also}</translation>
   </message>
   <message>
    <source>Unlock the keyring (and unset POTLUCK_KEYRING), then try again.</source>
    <translation>Den Schlüsselbund öffnen (und POTLUCK_KEYRING entfernen), dann noch einmal versuchen.</translation>
+  </message>
+  <message>
+   <source>Unpacking: {done} of {total}</source>
+   <translation>Wird entpackt: {done} von {total}</translation>
   </message>
   <message>
    <source>Until &amp;tomorrow</source>
@@ -4572,8 +6296,16 @@
    <translation>Je Epoche bis zu {size} in jede Richtung. {cost}</translation>
   </message>
   <message>
+   <source>Update Potluck here.</source>
+   <translation>Aktualisiere Potluck hier.</translation>
+  </message>
+  <message>
    <source>Update Potluck, then open the link again.</source>
    <translation>Potluck aktualisieren, dann den Link wieder öffnen.</translation>
+  </message>
+  <message>
+   <source>Update Potluck, then sign in again.</source>
+   <translation>Potluck aktualisieren, dann noch einmal anmelden.</translation>
   </message>
   <message>
    <source>Update Potluck.</source>
@@ -4592,6 +6324,10 @@
    <translation>Weniger Wörter verwenden.</translation>
   </message>
   <message>
+   <source>Use printable letters.</source>
+   <translation>Nehmen Sie druckbare Buchstaben.</translation>
+  </message>
+  <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
    <translation>Fenster oder Befehle des laufenden benutzen, oder es anhalten mit: potluck quit</translation>
   </message>
@@ -4602,6 +6338,14 @@
   <message>
    <source>Volunteers that nobody can call reach others through this computer, within small limits.</source>
    <translation>Mitwirkende, die niemand anrufen kann, erreichen andere durch diesen Rechner, in engen Grenzen.</translation>
+  </message>
+  <message>
+   <source>W&amp;ho made it</source>
+   <translation>V&amp;on wem er ist</translation>
+  </message>
+  <message>
+   <source>Wait a minute and try again: what is here already is kept.</source>
+   <translation>Warten Sie eine Minute und versuchen Sie es noch einmal: Was schon hier ist, bleibt.</translation>
   </message>
   <message>
    <source>Wait a moment.</source>
@@ -4620,6 +6364,10 @@
    <translation>Darauf warten, oder es anhalten.</translation>
   </message>
   <message>
+   <source>Wait for some minutes, then sign in again.</source>
+   <translation>Einige Minuten warten, dann noch einmal anmelden.</translation>
+  </message>
+  <message>
    <source>Wait for some minutes.</source>
    <translation>Einige Minuten warten.</translation>
   </message>
@@ -4628,8 +6376,16 @@
    <translation>Auf ihre Antworten warten.</translation>
   </message>
   <message>
+   <source>Wait until the other window or command is ready.</source>
+   <translation>Warten Sie, bis das andere Fenster oder der andere Befehl fertig ist.</translation>
+  </message>
+  <message>
    <source>Waiting</source>
    <translation>Wartet</translation>
+  </message>
+  <message>
+   <source>Waiting for experts</source>
+   <translation>Experten fehlen</translation>
   </message>
   <message>
    <source>Waiting for text</source>
@@ -4638,6 +6394,14 @@
   <message>
    <source>Waiting for the first text to learn from.</source>
    <translation>Wartet auf den ersten Lerntext.</translation>
+  </message>
+  <message>
+   <source>Waiting until you have signed in, for {minutes} min…</source>
+   <translation>Warten auf die Anmeldung, {minutes} min lang…</translation>
+  </message>
+  <message>
+   <source>Waits</source>
+   <translation>Wartet</translation>
   </message>
   <message>
    <source>Wants to read</source>
@@ -4672,6 +6436,14 @@
    <translation>Was geschah</translation>
   </message>
   <message>
+   <source>What is here already is kept, and it goes on there the next time.</source>
+   <translation>Was schon hier ist, bleibt, und dort geht es beim nächsten Mal weiter.</translation>
+  </message>
+  <message>
+   <source>What is learned</source>
+   <translation>Was gelernt wird</translation>
+  </message>
+  <message>
    <source>What is left was kept as {name}. Put a copy back, or start again to join with a new key.</source>
    <translation>Was übrig ist, wurde als {name} aufgehoben. Bitte eine Kopie zurücklegen, oder neu starten, um mit einem neuen Schlüssel beizutreten.</translation>
   </message>
@@ -4700,8 +6472,16 @@
    <translation>Eine Spalte nennt man mit is:COLUMN, least:COLUMN oder most:COLUMN.</translation>
   </message>
   <message>
+   <source>What runs here</source>
+   <translation>Was hier läuft</translation>
+  </message>
+  <message>
    <source>What starts at login could not be found out.</source>
    <translation>Was beim Anmelden startet, ließ sich nicht herausfinden.</translation>
+  </message>
+  <message>
+   <source>What the collaboration's page answers cannot be read.</source>
+   <translation>Was die Seite des Projekts antwortet, lässt sich nicht lesen.</translation>
   </message>
   <message>
    <source>What the model says</source>
@@ -4724,12 +6504,20 @@
    <translation>Das Gesagte ist nicht brauchbar: {error}.</translation>
   </message>
   <message>
+   <source>What you got by signing in lets nobody in any more.</source>
+   <translation>Was die Anmeldung ergeben hat, lässt niemanden mehr herein.</translation>
+  </message>
+  <message>
    <source>When</source>
    <translation>Wann</translation>
   </message>
   <message>
    <source>When I &amp;log in starts</source>
    <translation>Beim Anmelden sta&amp;rtet</translation>
+  </message>
+  <message>
+   <source>When hotter &amp;than</source>
+   <translation>Wenn heiße&amp;r als</translation>
   </message>
   <message>
    <source>When it computes</source>
@@ -4744,12 +6532,16 @@
    <translation>Beim &amp;Schließen des Fensters</translation>
   </message>
   <message>
+   <source>Where it &amp;is said</source>
+   <translation>Wo sie gesag&amp;t wird</translation>
+  </message>
+  <message>
    <source>Where its text comes from</source>
    <translation>Woher der Text kommt</translation>
   </message>
   <message>
-   <source>Where the copies lie, say: potluck copies --charter DIR --back-to N</source>
-   <translation>Dort, wo die Kopien liegen: potluck copies --charter DIR --back-to N</translation>
+   <source>Where the model goes</source>
+   <translation>Wohin das Modell kommt</translation>
   </message>
   <message>
    <source>Where the shards lie beside their index, leave the address out: the backbone gives them.</source>
@@ -4776,16 +6568,36 @@
    <translation>Verwaltet von</translation>
   </message>
   <message>
+   <source>Who may join</source>
+   <translation>Wer mitmachen darf</translation>
+  </message>
+  <message>
    <source>Who may take part</source>
    <translation>Wer mitmachen darf</translation>
+  </message>
+  <message>
+   <source>Who reaches this computer</source>
+   <translation>Wer diesen Computer erreicht</translation>
   </message>
   <message>
    <source>Why: {words}</source>
    <translation>Warum: {words}</translation>
   </message>
   <message>
+   <source>Why? Everybody can read it.</source>
+   <translation>Warum? Alle können es lesen.</translation>
+  </message>
+  <message>
+   <source>With a link, from a list of open ones, or one of your own. This computer trains alone where it has joined none.</source>
+   <translation>Mit einem Link, aus einer Liste offener, oder ein eigenes. Allein trainiert dieser Computer, wo er nirgends mitmacht.</translation>
+  </message>
+  <message>
    <source>With no hour left, Potluck would never work.</source>
    <translation>Ohne eine einzige Stunde würde Potluck nie arbeiten.</translation>
+  </message>
+  <message>
+   <source>With this width and codec micro_batch must be at most {most}, so that a call carries it, not {size}.</source>
+   <translation>Bei dieser width und diesem codec darf micro_batch höchstens {most} sein, damit es in einen Aufruf passt, nicht {size}.</translation>
   </message>
   <message>
    <source>With {month} a month this computer could not take part.</source>
@@ -4800,6 +6612,10 @@
    <translation>Einige davon zurückziehen.</translation>
   </message>
   <message>
+   <source>Without an end</source>
+   <translation>Ohne Ende</translation>
+  </message>
+  <message>
    <source>Without its window Potluck goes on as it is. {place} When you quit, nothing is computed any more.
 
 Your answer is remembered. You can change it in the menu Potluck, When the window closes.</source>
@@ -4810,6 +6626,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Words for blank {number}</source>
    <translation>Wörter für Lücke {number}</translation>
+  </message>
+  <message>
+   <source>Words go with an answer.</source>
+   <translation>Worte gehören zu einer Antwort.</translation>
+  </message>
+  <message>
+   <source>Write HOST:PORT, as the backbone has told it.</source>
+   <translation>Schreiben Sie HOST:PORT, wie das Backbone es genannt hat.</translation>
   </message>
   <message>
    <source>Write KEY=VALUE: --set optimizer.learning_rate=0.002</source>
@@ -4872,6 +6696,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>So schreiben: {example}</translation>
   </message>
   <message>
+   <source>Write one name a line there.</source>
+   <translation>Schreibe dort einen Namen je Zeile hinein.</translation>
+  </message>
+  <message>
    <source>Write them as {"threads": 2}.</source>
    <translation>Sie so schreiben: {"threads": 2}.</translation>
   </message>
@@ -4896,12 +6724,68 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Noch nicht auf der Rangliste: Sie zählt, was Teil des Modells geworden ist.</translation>
   </message>
   <message>
+   <source>You are not on the list of those whom this collaboration lets in.</source>
+   <translation>Dieses Konto steht nicht auf der Liste derer, die das Projekt aufnimmt.</translation>
+  </message>
+  <message>
    <source>You are number {rank} of {all}.</source>
    <translation>Platz {rank} von {all}.</translation>
   </message>
   <message>
+   <source>You are signed out here.</source>
+   <translation>Dieser Rechner ist abgemeldet.</translation>
+  </message>
+  <message>
+   <source>You can make further links at any time, and shut somebody out. Your own computer needs none.</source>
+   <translation>Weitere Links lassen sich jederzeit machen, und jemand ausschließen. Ihr eigener Computer braucht keinen.</translation>
+  </message>
+  <message>
+   <source>You founded it, and take no part in it now.</source>
+   <translation>Von Ihnen gegründet; Sie machen gerade nicht mit.</translation>
+  </message>
+  <message>
+   <source>You founded it, but its backbone does not run: {why}</source>
+   <translation>Von Ihnen gegründet, aber sein Backbone läuft nicht: {why}</translation>
+  </message>
+  <message>
+   <source>You founded it. Its backbone is off: nobody new comes in, the others train on for 4 days.</source>
+   <translation>Von Ihnen gegründet. Sein Backbone ist aus: Niemand Neues kommt herein, die anderen trainieren 4 Tage weiter.</translation>
+  </message>
+  <message>
+   <source>You founded it: its backbone on this computer stops too, and the others train on for 4 days without it. You can come back here, with all that was given.</source>
+   <translation>Sie haben es gegründet: Sein Backbone auf diesem Computer hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Sie können hierher zurückkommen, mit allem, was gegeben wurde.</translation>
+  </message>
+  <message>
+   <source>You founded it: its backbone, which lets others in, runs as long as Potluck does.</source>
+   <translation>Von Ihnen gegründet: Sein Backbone, das andere hereinlässt, läuft, solange Potluck läuft.</translation>
+  </message>
+  <message>
+   <source>You founded it: its backbone, which lets others in, starts with Potluck.</source>
+   <translation>Von Ihnen gegründet: Sein Backbone, das andere hereinlässt, startet mit Potluck.</translation>
+  </message>
+  <message>
+   <source>You gave nothing yet</source>
+   <translation>Noch nichts gegeben</translation>
+  </message>
+  <message>
+   <source>You gave {samples} samples</source>
+   <translation>{samples} Beispiele gegeben</translation>
+  </message>
+  <message>
+   <source>You have asked to be let in, and a moderator has not answered yet.</source>
+   <translation>Die Anfrage ist gestellt, und die Moderation hat noch nicht geantwortet.</translation>
+  </message>
+  <message>
+   <source>You have asked too often.</source>
+   <translation>Sie haben zu oft gefragt.</translation>
+  </message>
+  <message>
    <source>You have left {collaboration}. What you gave stays in its model.</source>
    <translation>Sie haben {collaboration} verlassen. Was Sie gegeben haben, bleibt im Modell.</translation>
+  </message>
+  <message>
+   <source>You sign in at {site}, in your browser.</source>
+   <translation>Anmeldung unter {site}, im Browser.</translation>
   </message>
   <message>
    <source>You switched the graphics card off for Potluck, and training runs on it.</source>
@@ -4924,8 +6808,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Dieser Rechner macht bei {name} mit.</translation>
   </message>
   <message>
+   <source>Your account has as many computers as it may, with those that were ended.</source>
+   <translation>Dieses Konto hat so viele Rechner, wie es darf, beendete mitgezählt.</translation>
+  </message>
+  <message>
    <source>Your account has asked too often.</source>
    <translation>Das eigene Konto hat zu oft gefragt.</translation>
+  </message>
+  <message>
+   <source>Your account has ended this computer.</source>
+   <translation>Das eigene Konto hat diesen Rechner ausgeschlossen.</translation>
+  </message>
+  <message>
+   <source>Your account is taken out.</source>
+   <translation>Das Konto ist ausgetragen.</translation>
   </message>
   <message>
    <source>Your choice holds, but only until the next start: {problem}</source>
@@ -4934,6 +6830,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Your gift today</source>
    <translation>Der Beitrag von heute</translation>
+  </message>
+  <message>
+   <source>Your meter says less than {limit}. Potluck continues when it has said more for a minute.</source>
+   <translation>Ihr Zähler sagt weniger als {limit}. Potluck macht weiter, wenn er eine Minute lang mehr gesagt hat.</translation>
+  </message>
+  <message>
+   <source>Your meter says more than {limit}. Potluck continues when it has said less for a minute.</source>
+   <translation>Ihr Zähler sagt mehr als {limit}. Potluck macht weiter, wenn er eine Minute lang weniger gesagt hat.</translation>
   </message>
   <message>
    <source>Your name</source>
@@ -4952,6 +6856,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Die eigene Grenze von {limit} fürs Hochladen verlängert die Schritte aller auf etwa {longer} s statt {shorter} s: Die anderen warten, bis dieser Rechner seinen Teil gesendet hat. In den Einstellungen lässt sie sich erhöhen.</translation>
   </message>
   <message>
+   <source>a computer</source>
+   <translation>ein Rechner</translation>
+  </message>
+  <message>
+   <source>about {time} left</source>
+   <translation>noch etwa {time}</translation>
+  </message>
+  <message>
    <source>ahead of</source>
    <translation>vor</translation>
   </message>
@@ -4960,12 +6872,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>vorerst allein</translation>
   </message>
   <message>
+   <source>an address, a file or a program that says a number: a price, the sun's watts</source>
+   <translation>eine Adresse, eine Datei oder ein Programm, das eine Zahl sagt: ein Preis, die Watt der Sonne</translation>
+  </message>
+  <message>
+   <source>as on the page Hours; empty: at none</source>
+   <translation>wie auf der Seite Zeiten; leer: zu keinen</translation>
+  </message>
+  <message>
+   <source>as the recipe says</source>
+   <translation>wie das Rezept sagt</translation>
+  </message>
+  <message>
    <source>as the system calls this computer</source>
    <translation>wie dieser Rechner im System heißt</translation>
   </message>
   <message>
    <source>as the system says</source>
    <translation>wie das System sagt</translation>
+  </message>
+  <message>
+   <source>ask everybody whether they go on at {name}</source>
+   <translation>alle fragen, ob sie bei {name} weitermachen</translation>
   </message>
   <message>
    <source>at {clock}</source>
@@ -5012,6 +6940,26 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{words} ändern, wofür es hier kein Wort gibt</translation>
   </message>
   <message>
+   <source>computers</source>
+   <translation>Computer</translation>
+  </message>
+  <message>
+   <source>days</source>
+   <translation>Tage</translation>
+  </message>
+  <message>
+   <source>digit frequencies</source>
+   <translation>Häufigkeiten der Ziffern</translation>
+  </message>
+  <message>
+   <source>digit loss</source>
+   <translation>Verlust bei Ziffern</translation>
+  </message>
+  <message>
+   <source>digits</source>
+   <translation>Ziffern</translation>
+  </message>
+  <message>
    <source>does not compute ({error})</source>
    <translation>rechnet nicht ({error})</translation>
   </message>
@@ -5022,6 +6970,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>does not let this computer take part</source>
    <translation>lässt diesen Rechner nicht mitmachen</translation>
+  </message>
+  <message>
+   <source>end all passes that the backbone {name} has given</source>
+   <translation>alle Ausweise beenden, die das Backbone {name} ausgegeben hat</translation>
+  </message>
+  <message>
+   <source>end the collaboration: {words}</source>
+   <translation>das Projekt beenden: {words}</translation>
+  </message>
+  <message>
+   <source>ended</source>
+   <translation>beendet</translation>
   </message>
   <message>
    <source>epoch {epoch}</source>
@@ -5060,8 +7020,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>haben</translation>
   </message>
   <message>
+   <source>have everybody compute again</source>
+   <translation>alle wieder rechnen lassen</translation>
+  </message>
+  <message>
+   <source>have nobody compute: {words}</source>
+   <translation>niemanden rechnen lassen: {words}</translation>
+  </message>
+  <message>
+   <source>have the backbone {name} let nobody in any more</source>
+   <translation>das Backbone {name} lässt niemanden mehr herein</translation>
+  </message>
+  <message>
+   <source>have the backbone {name} let people in, at {words}</source>
+   <translation>das Backbone {name} lässt Leute herein, unter {words}</translation>
+  </message>
+  <message>
    <source>have {count} of them agree</source>
    <translation>{count} von ihnen müssen zustimmen</translation>
+  </message>
+  <message>
+   <source>held-out loss {loss}</source>
+   <translation>Verlust am Prüftext {loss}</translation>
   </message>
   <message>
    <source>how collaborations that you join from now on call this computer</source>
@@ -5070,6 +7050,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>in a way not known</source>
    <translation>auf unbekannte Weise</translation>
+  </message>
+  <message>
+   <source>in the processor, or in a card</source>
+   <translation>im Prozessor oder in einer Karte</translation>
   </message>
   <message>
    <source>in the processor, or in the card that computes</source>
@@ -5082,6 +7066,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>is used by another program</source>
    <translation>wird von einem anderen Programm benutzt</translation>
+  </message>
+  <message>
+   <source>it &amp;computes</source>
+   <translation>rechnet &amp;er</translation>
+  </message>
+  <message>
+   <source>it computes at &amp;most</source>
+   <translation>rechnet er höc&amp;hstens</translation>
+  </message>
+  <message>
+   <source>it says {number} now</source>
+   <translation>jetzt sagt er {number}</translation>
   </message>
   <message>
    <source>its founder</source>
@@ -5128,6 +7124,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>mehr nimmt dieser Rechner beim Mitrechnen auf</translation>
   </message>
   <message>
+   <source>names as above, or folders such as ~/Games; both lists take them</source>
+   <translation>Namen wie oben, oder Ordner wie ~/Games; beide Listen nehmen sie</translation>
+  </message>
+  <message>
    <source>nats</source>
    <translation>nat</translation>
   </message>
@@ -5138,6 +7138,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>nobody here yet</source>
    <translation>noch niemand da</translation>
+  </message>
+  <message>
+   <source>nobody is named</source>
+   <translation>niemand wird genannt</translation>
+  </message>
+  <message>
+   <source>not named</source>
+   <translation>nicht genannt</translation>
+  </message>
+  <message>
+   <source>of a model with experts; they answer others, and 0 is for none</source>
+   <translation>eines Modells mit Experten; sie antworten anderen, und 0 heißt: keine</translation>
   </message>
   <message>
    <source>of its time</source>
@@ -5160,8 +7172,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>der Zeit</translation>
   </message>
   <message>
+   <source>of the time, in place of the share on the first page</source>
+   <translation>der Zeit, anstelle des Anteils auf der ersten Seite</translation>
+  </message>
+  <message>
    <source>of the time; less keeps the computer cool and quiet</source>
    <translation>der Zeit; weniger hält den Rechner kühl und leise</translation>
+  </message>
+  <message>
+   <source>of the time; the first page has a heat at which it rests</source>
+   <translation>der Zeit; die erste Seite hat eine Wärme, bei der er ruht</translation>
   </message>
   <message>
    <source>of your money for a kilowatt-hour; My gift shows what yours comes to</source>
@@ -5170,6 +7190,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>on {day} at {clock}</source>
    <translation>am {day} um {clock} Uhr</translation>
+  </message>
+  <message>
+   <source>parts clipped: {clipped}; dropped: {dropped}</source>
+   <translation>Teile gekappt: {clipped}; verworfen: {dropped}</translation>
   </message>
   <message>
    <source>passed on {size} for computers that cannot be called</source>
@@ -5196,12 +7220,28 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Fernzugriff</translation>
   </message>
   <message>
+   <source>rpm</source>
+   <translation>U/min</translation>
+  </message>
+  <message>
    <source>share</source>
    <translation>Anteil</translation>
   </message>
   <message>
    <source>shut out {name}</source>
    <translation>{name} ausschließen</translation>
+  </message>
+  <message>
+   <source>since {moment}</source>
+   <translation>seit {moment}</translation>
+  </message>
+  <message>
+   <source>such as a price of electricity</source>
+   <translation>etwa ein Strompreis</translation>
+  </message>
+  <message>
+   <source>such as the power that your roof has to spare</source>
+   <translation>etwa die Leistung, die Ihr Dach übrig hat</translation>
   </message>
   <message>
    <source>take {name} from the moderators</source>
@@ -5280,6 +7320,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Daten am Tag</translation>
   </message>
   <message>
+   <source>turns a minute, of the fastest fan</source>
+   <translation>Umdrehungen in der Minute, des schnellsten Lüfters</translation>
+  </message>
+  <message>
    <source>what is received</source>
    <translation>was empfangen wird</translation>
   </message>
@@ -5290,6 +7334,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>where others call this computer</source>
    <translation>wo andere diesen Rechner anrufen</translation>
+  </message>
+  <message>
+   <source>where training holds more, it rests and gives it back</source>
+   <translation>hält das Training mehr, ruht es und gibt ihn zurück</translation>
   </message>
   <message>
    <source>while it rests, to go on at once; after that it is given back</source>
@@ -5308,12 +7356,24 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Worthäufigkeiten</translation>
   </message>
   <message>
+   <source>{address} cannot be a mirror.</source>
+   <translation>{address} kann kein Spiegel sein.</translation>
+  </message>
+  <message>
+   <source>{address} cannot be asked for a list.</source>
+   <translation>{address} kann nicht nach einer Liste gefragt werden.</translation>
+  </message>
+  <message>
    <source>{address} cannot be used: {error}.</source>
    <translation>{address} ist nicht brauchbar: {error}.</translation>
   </message>
   <message>
    <source>{address} is not a folder that you have named.</source>
    <translation>{address} ist kein Ordner, der genannt wurde.</translation>
+  </message>
+  <message>
+   <source>{address} is not a mirror.</source>
+   <translation>{address} ist kein Spiegel.</translation>
   </message>
   <message>
    <source>{address} is not the whole path of a folder.</source>
@@ -5436,8 +7496,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{count} Computer sind ausgeschlossen.</translation>
   </message>
   <message>
+   <source>{count} entries cannot be used, and were left out.</source>
+   <translation>{count} Einträge sind unbrauchbar und wurden weggelassen.</translation>
+  </message>
+  <message>
    <source>{count} of your computers are called {words}.</source>
    <translation>{count} der eigenen Rechner heißen {words}.</translation>
+  </message>
+  <message>
+   <source>{count} of {places} experts are missing (layer: place): {named}{more}.</source>
+   <translation>{count} von {places} Experten fehlen (Schicht: Platz): {named}{more}.</translation>
   </message>
   <message>
    <source>{days} days in a row</source>
@@ -5456,8 +7524,52 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{duration} an {active} von {days} Tagen</translation>
   </message>
   <message>
+   <source>{epochs} of the model's steps have your work in them: {samples} samples, in {duration} of contributing.</source>
+   <translation>In {epochs} Schritten des Modells steckt Ihre Arbeit: {samples} Beispiele, in {duration} Mitrechnen.</translation>
+  </message>
+  <message>
    <source>{error}.</source>
    <translation>{error}.</translation>
+  </message>
+  <message>
+   <source>{file} cannot be read.</source>
+   <translation>{file} lässt sich nicht lesen.</translation>
+  </message>
+  <message>
+   <source>{file} cannot be read: {why}.</source>
+   <translation>{file} kann nicht gelesen werden: {why}.</translation>
+  </message>
+  <message>
+   <source>{file} has a file that leads out of the folder.</source>
+   <translation>{file} enthält eine Datei, die aus dem Ordner hinausführt.</translation>
+  </message>
+  <message>
+   <source>{file} is a backup of another collaboration.</source>
+   <translation>{file} ist eine Sicherung eines anderen Projekts.</translation>
+  </message>
+  <message>
+   <source>{file} is not a backup of a collaboration.</source>
+   <translation>{file} ist keine Sicherung eines Projekts.</translation>
+  </message>
+  <message>
+   <source>{file} is not text in UTF-8, or has more than {most} bytes.</source>
+   <translation>{file} ist kein Text in UTF-8 oder hat mehr als {most} Bytes.</translation>
+  </message>
+  <message>
+   <source>{file} is not the file that this version of Potluck names, so it was not installed.</source>
+   <translation>{file} ist nicht die Datei, die diese Version von Potluck nennt, darum wurde sie nicht installiert.</translation>
+  </message>
+  <message>
+   <source>{file} is there already; nothing in it was changed.</source>
+   <translation>{file} gibt es schon; daran wurde nichts geändert.</translation>
+  </message>
+  <message>
+   <source>{file}, {place}: {why}.</source>
+   <translation>{file}, {place}: {why}.</translation>
+  </message>
+  <message>
+   <source>{file}: there is no file {list} beside it.</source>
+   <translation>{file}: Daneben liegt keine Datei {list}.</translation>
   </message>
   <message>
    <source>{folder} holds shards that were cut earlier, and other files, such as {other}.</source>
@@ -5482,6 +7594,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{hosts}, about {size} a day</source>
    <translation>{hosts}, etwa {size} am Tag</translation>
+  </message>
+  <message>
+   <source>{host} does not answer.</source>
+   <translation>{host} antwortet nicht.</translation>
+  </message>
+  <message>
+   <source>{host} has no list there ({status}).</source>
+   <translation>{host} hat dort keine Liste ({status}).</translation>
   </message>
   <message>
    <source>{host}, where the text is, answers with something else than was asked for. It is asked again in {seconds} s.</source>
@@ -5544,14 +7664,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{names}: {count} von ihnen müssen zustimmen.</translation>
   </message>
   <message>
-   <source>{name} (comes first)</source>
-   <translation>{name} (hat Vorrang)</translation>
-  </message>
-  <message>
-   <source>{name} (now)</source>
-   <translation>{name} (jetzt)</translation>
-  </message>
-  <message>
    <source>{name} (shut out)</source>
    <translation>{name} (ausgeschlossen)</translation>
   </message>
@@ -5562,6 +7674,18 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} alone: {loss}</source>
    <translation>{name} allein: {loss}</translation>
+  </message>
+  <message>
+   <source>{name} asked on {day} whether all moderators can still sign. Not yet signed: {names}.</source>
+   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können. Noch nicht unterschrieben: {names}.</translation>
+  </message>
+  <message>
+   <source>{name} asked on {day} whether all moderators can still sign. {names} have not for 7 days: if they are gone, put others in their place.</source>
+   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können. Seit 7 Tagen nicht unterschrieben: {names}. Wenn sie nicht mehr da sind, sollten andere an ihre Stelle treten.</translation>
+  </message>
+  <message>
+   <source>{name} asked on {day} whether all moderators can still sign: all have.</source>
+   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können: Alle haben es getan.</translation>
   </message>
   <message>
    <source>{name} cannot be read: {why}.</source>
@@ -5592,12 +7716,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} enthält keine lesbaren Textdateien.</translation>
   </message>
   <message>
+   <source>{name} is founded. Send this link to those who may join.</source>
+   <translation>{name} ist gegründet. Schicken Sie diesen Link denen, die mitmachen dürfen.</translation>
+  </message>
+  <message>
    <source>{name} is held until {until}.</source>
    <translation>{name} bleibt bis {until} draußen.</translation>
   </message>
   <message>
    <source>{name} is held until {until}: {words}</source>
    <translation>{name} bleibt bis {until} draußen: {words}</translation>
+  </message>
+  <message>
+   <source>{name} is not a valid folder of programs.</source>
+   <translation>{name} ist kein gültiger Ordner mit Programmen.</translation>
   </message>
   <message>
    <source>{name} is not a valid name of a program.</source>
@@ -5636,6 +7768,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} {reason}.</translation>
   </message>
   <message>
+   <source>{name}, key {key}, {computers} computers, {share} of all samples</source>
+   <translation>{name}, Schlüssel {key}, {computers} Rechner, {share} aller Beispiele</translation>
+  </message>
+  <message>
    <source>{name}, organised by {organiser}</source>
    <translation>{name}, Leitung: {organiser}</translation>
   </message>
@@ -5644,8 +7780,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name}, Kennung {peer}, {epochs} Epochen</translation>
   </message>
   <message>
+   <source>{name}, signed {moment} by the key {fingerprint}. Compare that with the one that its maker shows you.</source>
+   <translation>{name}, unterschrieben {moment} mit dem Schlüssel {fingerprint}. Vergleichen Sie ihn mit dem, den Ihnen der Macher zeigt.</translation>
+  </message>
+  <message>
    <source>{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one</source>
    <translation>{name}, {role}, Kennung {peer}, in Epoche {epoch}, darin {samples} Beispiele</translation>
+  </message>
+  <message>
+   <source>{needed} MB are needed in {folder}, and {free} MB are free.</source>
+   <translation>In {folder} werden {needed} MB gebraucht, {free} MB sind frei.</translation>
   </message>
   <message>
    <source>{network} It is not metered.</source>
@@ -5708,12 +7852,24 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{path} passt nicht zum Verzeichnis daneben.</translation>
   </message>
   <message>
+   <source>{path} is full.</source>
+   <translation>{path} ist voll.</translation>
+  </message>
+  <message>
    <source>{path} is not the shard of the index.</source>
    <translation>{path} ist nicht das Stück des Verzeichnisses.</translation>
   </message>
   <message>
+   <source>{path} is too long to be read.</source>
+   <translation>{path} ist zu lang, um gelesen zu werden.</translation>
+  </message>
+  <message>
    <source>{path}: {problem}</source>
    <translation>{path}: {problem}</translation>
+  </message>
+  <message>
+   <source>{place} does not give the file (answer {status}).</source>
+   <translation>{place} gibt die Datei nicht heraus (Antwort {status}).</translation>
   </message>
   <message>
    <source>{problems}: training uses {uses}.</source>
@@ -5722,6 +7878,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{problem} It is process {pid}.</source>
    <translation>{problem} Es ist Prozess {pid}.</translation>
+  </message>
+  <message>
+   <source>{refusal} The page says: {words}</source>
+   <translation>{refusal} Die Seite sagt dazu: {words}</translation>
+  </message>
+  <message>
+   <source>{refusal} This ends at {moment}.</source>
+   <translation>{refusal} Das endet um {moment}.</translation>
   </message>
   <message>
    <source>{repository} is not the name of a model on the hub.</source>
@@ -5760,6 +7924,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{samples} Beispiele gingen in Schritte des Modells ein.</translation>
   </message>
   <message>
+   <source>{samples}.</source>
+   <translation>{samples}.</translation>
+  </message>
+  <message>
+   <source>{samples}; last took part {moment}.</source>
+   <translation>{samples}; zuletzt dabei {moment}.</translation>
+  </message>
+  <message>
    <source>{sample} is not the number of a sample.</source>
    <translation>{sample} ist keine Nummer eines Beispiels.</translation>
   </message>
@@ -5776,6 +7948,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{share} von {source}</translation>
   </message>
   <message>
+   <source>{share} of the numbers, {rounds} rounds</source>
+   <translation>{share} der Zahlen, {rounds} Runden</translation>
+  </message>
+  <message>
    <source>{share} of this collaboration</source>
    <translation>{share} dieses Projekts</translation>
   </message>
@@ -5790,6 +7966,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{size} are free</source>
    <translation>{size} sind frei</translation>
+  </message>
+  <message>
+   <source>{size} become free, and this computer trains no more. What you gave is kept.</source>
+   <translation>{size} werden frei, und dieser Computer trainiert nicht mehr. Was Sie gegeben haben, bleibt.</translation>
   </message>
   <message>
    <source>{size} here for training</source>
@@ -5818,6 +7998,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{stalled} Training goes on with what is here.</source>
    <translation>{stalled} Das Training geht mit dem weiter, was hier ist.</translation>
+  </message>
+  <message>
+   <source>{step}; at this pace it is done at {moment}</source>
+   <translation>{step}; bei diesem Tempo fertig um {moment}</translation>
+  </message>
+  <message>
+   <source>{step}; at this pace it is done on {day}</source>
+   <translation>{step}; bei diesem Tempo fertig am {day}</translation>
   </message>
   <message>
    <source>{text} could mean bits or bytes.</source>
@@ -5904,6 +8092,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{what} ist kein UTF-8: {shown}.</translation>
   </message>
   <message>
+   <source>{what}, {share} %</source>
+   <translation>{what}, {share} %</translation>
+  </message>
+  <message>
+   <source>{where}a model with experts cannot be trained with {name}.</source>
+   <translation>{where}ein Modell mit Experten lässt sich mit {name} nicht trainieren.</translation>
+  </message>
+  <message>
    <source>{where}address is missing.</source>
    <translation>{where}address fehlt.</translation>
   </message>
@@ -5918,6 +8114,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{where}name must be one of {kinds}, not {name}.</source>
    <translation>{where}name muss eines von {kinds} sein, nicht {name}.</translation>
+  </message>
+  <message>
+   <source>{where}the task {task} has no layers of experts.</source>
+   <translation>{where}die Aufgabe {task} hat keine Schichten von Experten.</translation>
+  </message>
+  <message>
+   <source>{where}the task {task} needs a table [experts].</source>
+   <translation>{where}die Aufgabe {task} braucht eine Tabelle [experts].</translation>
   </message>
   <message>
    <source>{where}{error}</source>
@@ -5996,8 +8200,24 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{words} ist kein Datum.</translation>
   </message>
   <message>
+   <source>{words} is not a key.</source>
+   <translation>{words} ist kein Schlüssel.</translation>
+  </message>
+  <message>
+   <source>{words} is not a link of another collaboration.</source>
+   <translation>{words} ist kein Link eines anderen Projekts.</translation>
+  </message>
+  <message>
    <source>{words} is not for another computer.</source>
    <translation>{words} ist nicht für einen anderen Rechner.</translation>
+  </message>
+  <message>
+   <source>{words} is not the address of a backbone.</source>
+   <translation>{words} ist nicht die Adresse eines Backbones.</translation>
+  </message>
+  <message>
+   <source>{words} is not the number of a copy.</source>
+   <translation>{words} ist nicht die Nummer einer Kopie.</translation>
   </message>
   <message>
    <source>{word} comes after the times.</source>

@@ -24,7 +24,7 @@ from core.averaging.allreduce.share_map import gives_chunk
 from core.base.content import digest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest
-from core.base.untaken import Untaken
+from core.base.work import Untaken
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs

@@ -4,6 +4,7 @@ Everything here is a function of parsed sources; nothing is imported and nothing
 """
 
 import ast
+import contextlib
 import io
 import re
 import tokenize
@@ -37,6 +38,8 @@ class Source:
     @classmethod
     def parse(cls, path: str, text: str) -> "Source":
         """Return the source of `text`, as if it stood at `path`."""
+        with contextlib.suppress(SystemError):  # of Python 3.11, seldom: "recursion depth mismatch"
+            return cls(path, text, ast.parse(text, path))
         return cls(path, text, ast.parse(text, path))
 
     @property

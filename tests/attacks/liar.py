@@ -4,6 +4,7 @@ python -m tests.attacks.liar LIE WORDS...     as `python -m core WORDS...`
 
 FILE       with `engine --helper`: it says that it trains at epoch 1,000,000, and gives this file to all that ask
 samples    it claims as many samples as a message may, for contributions of large noise
+noise      it gives noise of its gradient's norm, for as many samples as it has computed
 turn       it gives its gradient times -8 and claims as many samples, to turn around everybody's step
 mean       it multiplies the means of its share by -1000
 sign       it turns the means of its share around
@@ -42,6 +43,8 @@ TURNED = np.float32(-8.0)
 MULTIPLIED = {"mean": np.float32(-1000.0), "sign": np.float32(-1.0)}
 LIED = "a false mean\n"
 """In the liar's log, for each of them."""
+GIVEN = "noise given\n"
+"""In the log of a giver of noise, for each round."""
 
 
 class FalseState(Participant):
@@ -96,6 +99,25 @@ class FalseSamples(Participant):
         return super().handle(event, now)
 
 
+class Noise(Participant):
+    """It computes like others, and gives noise that is as large as what it has computed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._random = np.random.default_rng(0)
+
+    def handle(self, event: Any, now: float) -> Any:
+        match event:
+            case TrainerReady():
+                self._vector = event.contribution
+            case Collected():
+                norm = np.linalg.norm(self._vector)
+                self._vector[:] = self._random.standard_normal(self._vector.size, dtype=np.float32)
+                self._vector *= norm / np.linalg.norm(self._vector)
+                sys.stderr.write(GIVEN)
+        return super().handle(event, now)
+
+
 class Turned(Participant):
     """It computes like others, and gives the opposite."""
 
@@ -127,7 +149,7 @@ if __name__ == "__main__":
     lie = sys.argv.pop(1)
     if lie in MULTIPLIED:
         lie_in_means(MULTIPLIED[lie])
-    elif lie in (lies := {"samples": FalseSamples, "turn": Turned}):
+    elif lie in (lies := {"samples": FalseSamples, "noise": Noise, "turn": Turned}):
         patch.object(in_session, "Participant", lies[lie]).start()
     else:
         FalseState.file = MemoryFile(Path(lie).read_bytes())

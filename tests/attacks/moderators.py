@@ -3,6 +3,7 @@ stolen: does anything hold that too few have signed, and do all come to hold the
 
 python -m tests.attacks.moderators                     ten seeds
 python -m tests.attacks.moderators --seeds 1000 --jobs 2
+python -m tests.attacks.moderators --first 600 --seeds 400   where a run of 1,000 was stopped after seed 599
 
 24 peers, each of which has met eight.  Five moderators, of whom three have to agree, propose, sign, hold, go back and
 change their own list.  A thief has the keys of two of them, and those of everybody who was removed: it signs whatever
@@ -83,6 +84,10 @@ class TownResult:
     roles: int
     decided: int
     dropped: int
+
+    @property
+    def is_right(self) -> bool:
+        return not self.too_few and not self.apart
 
 
 @dataclass
@@ -299,7 +304,7 @@ def town(seed: int) -> TownResult:
 
 
 def main() -> int:
-    """Run the seeds, and print a line for each that went wrong, and the sums.
+    """Run the seeds, print a line for each as it ends, in their order, and then the sums.
 
     Returns:
         The exit code: 1 where one went wrong.
@@ -309,14 +314,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
+    results: list[TownResult] = []
     with ProcessPoolExecutor(args.jobs) as pool:
-        results = list(pool.map(town, range(args.first, args.first + args.seeds), chunksize=1))
-    bad = [result for result in results if result.too_few or result.apart]
-    for result in bad:
-        sys.stdout.write(f"{result}\n")
+        for one in pool.map(town, range(args.first, args.first + args.seeds), chunksize=1):
+            results.append(one)
+            sys.stdout.write(f"{'ok   ' if one.is_right else 'WRONG'} {one}\n")
+            sys.stdout.flush()
+    bad = [result.seed for result in results if not result.is_right]
     decided, roles = sum(one.decided for one in results), sum(one.roles for one in results)
     dropped = sum(one.dropped for one in results)
-    said = f"{len(bad)} went wrong; {decided} decisions, {roles} lists, {dropped} documents dropped"
+    said = f"{len(bad)} went wrong {bad}; {decided} decisions, {roles} lists, {dropped} documents dropped"
     sys.stdout.write(f"{len(results)} towns: {said}.\n")
     return 1 if bad else 0
 

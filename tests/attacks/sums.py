@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.aggregators import CenteredClip, PartFacts, relative_radii, relative_roots
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.projections import Projection, Told, root_mean_square
 from core.averaging.commit.proof import ChunkFacts, Measure
 from core.averaging.commit.sums import Term
 from core.averaging.messages import SUMS
 from core.averaging.plan import leveled
 from core.base.ids import hashed_key
+from core.codecs.registry import codec_of
 
 Vector = NDArray[np.float32]
 CODECS: Final = ("raw", "fp16", "bf16", "u8", "b8", "adaptive")

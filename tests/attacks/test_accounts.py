@@ -14,19 +14,21 @@ from cryptography.x509.oid import NameOID
 from core.api.account import AccountAct
 from core.api.moderation import ModerationAct, ModerationWish
 from core.authority.acts import signed_wish
-from core.backbone.account_desk import SIGNED_S
 from core.backbone.accounts import KEYS_MAX
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, keep_document, read_charter_records, revoke
 from core.backbone.desk_messages import GRANTS, AccountAnswer, AccountRequest, PassRequest
+from core.backbone.fresh_requests import SIGNED_S
 from core.backbone.link import Link
-from core.base.ids import account_of
+from core.base.ids import PeerId, account_of
 from core.base.problems import NotTrusted, Problem, ShutOut
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.joining.account import ask_account
 from core.joining.introduction import introduce, session_with, trusting
+from core.ledger.board import Board
+from core.net.identity.issuers import Issuers
 from core.net.identity.passes import verify_pass
 from tests.process.test_joining import NOW, desk, found, joining
 
@@ -39,6 +41,7 @@ class Street:
     def __init__(self, charter: Charter, link: Link, folder: Path) -> None:
         self.charter, self.link, self.folder = charter, link, folder
         self.keys: dict[str, KeyPair] = {}
+        self.desk = PeerId(bytes(32))
 
     def key(self, name: str) -> KeyPair:
         return self.keys.setdefault(name, KeyPair.generate())
@@ -46,7 +49,9 @@ class Street:
     async def enter(self, computer: str, link: Link | None = None) -> str:
         """A computer asks for a pass; returns the name in it."""
         newcomer = joining(link or self.link, self.folder / computer, self.key(computer))
-        return (await newcomer.try_once(username=computer, device=computer, now=lambda: NOW)).name
+        joined = await newcomer.try_once(username=computer, device=computer, now=lambda: NOW)
+        self.desk = joined.backbone or self.desk
+        return joined.name
 
     async def ask(self, computer: str, act: AccountAct = AccountAct.ADD, *, ended: str = "") -> AccountAnswer:
         gone = self.key(ended).peer_id if ended else None
@@ -58,13 +63,13 @@ class Street:
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
         """What the desk answers to these bytes."""
         introduced = await introduce(self.link, lambda: NOW)
-        context = trusting(introduced.authority, introduced.verifier(lambda: NOW))
+        context = trusting(introduced.issuers, introduced.verifier(lambda: NOW))
         async with session_with(self.link, context) as session, session.post(path, data=body) as response:
             return response.status, await response.read()
 
     def signed(self, computer: str, *, at: float = NOW, by: str = "", act: AccountAct = AccountAct.ADD) -> bytes:
         key = self.key(computer).peer_id
-        asked = AccountRequest(act=act, key=key, at=at, nonce=b"n" * 16, protocol=PROTOCOL)
+        asked = AccountRequest(act=act, key=key, desk=self.desk, at=at, nonce=b"n" * 16, protocol=PROTOCOL)
         signature = self.key(by or computer).sign(asked.signed_bytes(self.charter.manifest.id))
         return msgspec.json.encode(msgspec.structs.replace(asked, signature=signature))
 
@@ -107,7 +112,8 @@ def test_device_link_lets_in_one_computer_within_its_hour(tmp_path: Path) -> Non
         await refused(street.enter("first", earlier), "not valid")
         assert await street.enter("second", link) == "ada"
         await refused(street.enter("eve", link), "as often as it may")
-        for guess in ("", link.invite[:-1], link.invite[::-1], "x" * 32):
+        await refused(street.enter("eve", replace(link, invite="")), "nobody signs in there")
+        for guess in (link.invite[:-1], link.invite[::-1], "x" * 32):
             await refused(street.enter("eve", replace(link, invite=guess)), "not valid")
 
     on(tmp_path, visit)
@@ -126,6 +132,19 @@ def test_request_that_another_has_signed_or_repeats_does_nothing(tmp_path: Path)
         once = street.signed("ada")
         assert (await street.post("/v1/device", once))[0] == 200
         assert (await street.post("/v1/device", once))[0] == 403
+
+    on(tmp_path, visit)
+
+
+def test_request_to_one_desk_does_nothing_at_another(tmp_path: Path) -> None:
+    async def visit(street: Street) -> None:
+        await street.enter("ada")
+        request = street.signed("ada")
+        async with desk(street.charter, Trace()) as other:  # it knows the same members
+            elsewhere = Street(street.charter, other, tmp_path)
+            status, body = await elsewhere.post("/v1/device", request)
+            assert (status, b"No member has signed this request" in body) == (403, True)
+        assert (await street.post("/v1/device", request))[0] == 200
 
     on(tmp_path, visit)
 
@@ -174,7 +193,7 @@ def test_pass_has_the_account_that_the_desk_knows(tmp_path: Path) -> None:
         status, body = await street.post("/v1/pass", msgspec.json.encode(asked))
         assert status == 200
         manifest = street.charter.manifest
-        found_pass = verify_pass(GRANTS.decode(body).certificate, manifest.authority_id, manifest.id, NOW)
+        found_pass = verify_pass(GRANTS.decode(body).certificate, Issuers(manifest.authority_id, manifest.id), NOW)
         assert (found_pass.username, found_pass.account) == ("eve", account_of(eve.peer_id))
 
     on(tmp_path, visit)
@@ -199,14 +218,14 @@ def test_ended_computer_is_out_and_its_account_stays(tmp_path: Path) -> None:
         assert (await street.ask("ada", AccountAct.END, ended="laptop")).told
         assert read_charter_records(street.charter).decisions.revoked == (street.key("laptop").peer_id,)
         for asking in (street.enter("laptop"), street.ask("laptop")):
-            with pytest.raises(NotTrusted, match="Another computer of your account"):
+            with pytest.raises(NotTrusted, match="Your account has ended this computer"):
                 await asking
         assert await street.enter("ada") == "ada"
         assert await street.enter("third", await street.device_link("ada")) == "ada"
         ended = await street.ask("third", AccountAct.END, ended="ada")
         assert not ended.told, "a list that names the first key bans the account"
         assert await street.enter("third") == "ada"
-        with pytest.raises(NotTrusted, match="Another computer of your account"):
+        with pytest.raises(NotTrusted, match="Your account has ended this computer"):
             await street.enter("ada")
 
     log = AdmissionLog(on(tmp_path, visit).folder)
@@ -224,5 +243,45 @@ def test_whole_account_is_revoked_by_the_name_of_one(tmp_path: Path) -> None:
         for computer in ("eve", "laptop"):
             with pytest.raises(ShutOut):
                 await street.enter(computer)
+
+    on(tmp_path, visit)
+
+
+def test_person_who_signed_out_is_nobody_elses_way_in(tmp_path: Path) -> None:
+    async def visit(street: Street) -> None:
+        await street.enter("ada")
+        await street.enter("laptop", await street.device_link("ada"))
+        answer = await street.ask("laptop", AccountAct.SIGN_OUT)
+        assert [one.ended for one in answer.devices] == [False, True]
+        await street.enter("eve")
+        for link in (street.link, await street.device_link("eve")):  # by somebody else at the same computer
+            with pytest.raises(ShutOut):
+                await street.enter("laptop", link)
+        with pytest.raises(ShutOut):
+            await street.ask("laptop")
+        assert await street.enter("laptop", await street.device_link("ada")) == "ada"
+        assert [one.ended for one in (await street.ask("laptop", AccountAct.LIST)).devices] == [False, False]
+
+    on(tmp_path, visit)
+
+
+def test_name_of_an_account_that_was_taken_out_is_gone(tmp_path: Path) -> None:
+    async def visit(street: Street) -> None:
+        await street.enter("ada")
+        await street.enter("laptop", await street.device_link("ada"))
+        own = street.key("ada").peer_id, street.key("laptop").peer_id
+        link = await street.device_link("ada")
+        await street.ask("laptop", AccountAct.TAKE_OUT)
+        for who, by in (("ada", street.link), ("laptop", street.link), ("tablet", link)):
+            with pytest.raises(NotTrusted):
+                await street.enter(who, by)
+        ben = joining(street.link, tmp_path / "ben", street.key("ben"))
+        got = await ben.try_once(username="ada", device="", now=lambda: NOW)
+        assert got.name.startswith("ada "), "nobody else gets the name"
+        assert [got.names[key] for key in own] == ["", ""]
+        board = Board(tmp_path / "board", target_samples=1)
+        board.named(dict.fromkeys(own, "ada"))
+        board.named(got.names)
+        assert not any(board.names[key] for key in own)
 
     on(tmp_path, visit)

@@ -192,8 +192,8 @@ async def running_collaboration(
     peers: int,
     *,
     settings: Sequence[Settings] = (),
-    senses: bool = False,
     environ: Mapping[str, str] = MappingProxyType({}),
+    site: Sequence[str] = (),
 ) -> AsyncIterator[BenchCollaboration]:
     """Run a backbone and several engines, each with a worker; they end with the context.
 
@@ -202,13 +202,14 @@ async def running_collaboration(
         folder: For their homes and logs.
         peers: Number of engines.
         settings: Of each; without them, the usual ones.
-        senses: Whether the engines look at how this computer is used, which costs a child process each.
-        environ: What their environment has in addition.
+        environ: What their environment has in addition.  They do not look at how this computer is used, which costs a
+            child process each, unless `POTLUCK_SENSES` says otherwise.
+        site: Words that have the backbone serve a page; without them it serves none.
     """
     make_directory(folder)
     homes = [Home(folder / f"peer-{number}") for number in range(peers)]
     async with AsyncExitStack() as stack:
-        words = ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK, "--json"]
+        words = ["backbone", "--charter", str(charter.folder), "--bind", LOOPBACK, "--host", LOOPBACK, "--json", *site]
         backbone = await stack.enter_async_context(_process(words, folder / "backbone.log"))
         assert backbone.stdout is not None
         line = await backbone.stdout.readline()
@@ -222,13 +223,13 @@ async def running_collaboration(
             where = ["--bind", EVERYWHERE, "--host", LOOPBACK, "--port", "0", "--name", f"peer {number}"]
             Collaborations(home).keep(link)
             words = ["engine", "--home", str(home.directory), *where]
-            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", senses=senses, more=environ))
+            await stack.enter_async_context(_process(words, folder / f"peer-{number}.log", more=environ))
         yield BenchCollaboration(charter, homes)
 
 
 @asynccontextmanager
 async def _process(
-    words: list[str], log: Path, *, senses: bool = False, more: Mapping[str, str] = MappingProxyType({})
+    words: list[str], log: Path, *, more: Mapping[str, str] = MappingProxyType({})
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start one of this program's commands, which ends with this process."""
     with log.open("wb") as file:
@@ -239,7 +240,7 @@ async def _process(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE if words[0] == "backbone" else subprocess.DEVNULL,
             stderr=file,
-            env={**os.environ, "POTLUCK_KEYRING": "off", **({} if senses else {"POTLUCK_SENSES": "off"}), **more},
+            env={**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off", **more},
         )
     try:
         yield process

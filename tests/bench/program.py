@@ -8,11 +8,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from core.averaging.codecs.registry import CODEC_NAMES
 from core.base.tasks import TOKENIZERS
 from core.cli.parsing.options import add_json, calling, recipe_file, share, whole
 from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
+from core.codecs.registry import CODEC_NAMES
 from tests.bench.training.loop_turns import LOOPS
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -93,11 +93,13 @@ def parser() -> Parser:
     )
     overlap.set_defaults(run=_measuring("tests.bench.averaging.overlap:run"))
 
+    _add_backbone(parts)
     _add_desk(parts)
     _add_training(parts)
     _add_data(parts)
 
     _add_streams(parts)
+    _add_experts(parts)
 
     _add_groups(parts)
 
@@ -141,11 +143,57 @@ def _add_groups(parts: Any) -> None:
     groups.set_defaults(run=_measuring("tests.bench.averaging.groups:run"))
 
 
+def _add_experts(parts: Any) -> None:
+    experts = parts.add_parser(
+        "experts",
+        help="a host of experts beside plain torch loops over the same blocks, in turns on one core",
+        description="Calls come from memory, as if there were no network, to the program's own host and worker. Ends "
+        "with 1 if the host computes less than 0.7 of what a loop with the same arithmetic computes.",
+    )
+    add_json(experts)
+    experts.add_argument("--experts", type=whole(1, 4096), default=56, metavar="N", help="blocks (default: 56)")
+    experts.add_argument("--width", type=whole(8, 8192), default=128, metavar="N", help="of a block (default: 128)")
+    experts.add_argument("--batch", type=whole(1, 512), default=64, metavar="N", help="rows of a visit (default: 64)")
+    experts.add_argument("--codec", choices=("u8", "fp16", "raw"), default="u8", help="of the calls (default: u8)")
+    experts.add_argument("--seconds", type=whole(1, 600), default=5, metavar="S", help="of each turn (default: 5)")
+    experts.add_argument("--turns", type=whole(1, 100), default=3, metavar="N", help="of each (default: 3)")
+    far = "instead: many batches in flight over far blocks at four hosts, with these mean delays, such as 10,50,200"
+    experts.add_argument("--delays", default="", metavar="MS,MS", help=far)
+    experts.add_argument("--blocks", type=whole(8, 256), default=224, metavar="N", help="far blocks (default: 224)")
+    experts.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind.moe too: python with hivemind")
+    experts.add_argument("--peers-scripts", metavar="DIR", help="folder of the script that measures it")
+    experts.set_defaults(run=_measuring("tests.bench.experts.experts:run"))
+
+
 def _add_streams(parts: Any) -> None:
     streams = parts.add_parser("streams", help="one encrypted stream between two processes")
     add_json(streams)
     streams.add_argument("--mebibytes", type=whole(1, 100_000), default=256, metavar="N", help="default: 256")
     streams.set_defaults(run=_measuring("tests.bench.network.streams:run"))
+
+
+def _add_backbone(parts: Any) -> None:
+    backbone = parts.add_parser(
+        "backbone",
+        help="a backbone and its page under load: renewals, newcomers, visitors, rounds beside them, memory",
+        description="A backbone of many accounts with its page. Questions come at a rate, whether or not the ones "
+        "before have been answered, each kind alone and several times; then two engines train beside all of them.",
+    )
+    add_json(backbone)
+    backbone.add_argument("--accounts", type=whole(256, 100_000), default=10_000, metavar="N", help="default: 10,000")
+    backbone.add_argument("--seconds", type=whole(1, 600), default=10, metavar="S", help="of each run (default: 10)")
+    backbone.add_argument("--runs", type=whole(1, 100), default=3, metavar="N", help="of each kind (default: 3)")
+    backbone.add_argument("--day", action="store_true", help="all renewals and pages of a day, too (7 minutes)")
+    backbone.add_argument(
+        "--rounds", type=whole(0, 1000), default=8, metavar="N", help="of each stretch; 0: none (default: 8)"
+    )
+    backbone.add_argument(
+        "--share", type=whole(1, 1000), default=1, metavar="N", help="load beside rounds, one Nth of it (default: 1)"
+    )
+    backbone.add_argument(
+        "--target", type=whole(16, 65_536), default=256, metavar="N", help="samples of a round (default: 256)"
+    )
+    backbone.set_defaults(run=_measuring("tests.bench.backbone.backbone:run"))
 
 
 def _add_desk(parts: Any) -> None:
@@ -193,6 +241,7 @@ def _add_data(parts: Any) -> None:
 
 def _add_training(parts: Any) -> None:
     _add_equivalence(parts)
+    _add_digits(parts)
     training = parts.add_parser(
         "training",
         help="one worker beside other loops, and two in a collaboration beside the two alone",
@@ -250,6 +299,23 @@ def _add_equivalence(parts: Any) -> None:
     )
     equivalence.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves as SVG")
     equivalence.set_defaults(run=_measuring("tests.bench.training.equivalence:run"))
+
+
+def _add_digits(parts: Any) -> None:
+    digits = parts.add_parser(
+        "digits",
+        help="mixtures of experts on images of digits, where answers are late or do not come",
+        description="Figure 5 of Learning@home, scaled, with the paper's emulation and with the program's own flights.",
+    )
+    add_json(digits)
+    digits.add_argument("--text", type=Path, required=True, metavar="DIR", help="a folder of idx files, as MNIST's")
+    digits.add_argument("--modes", nargs="+", choices=("paper", "flights"), default=["paper", "flights"])
+    digits.add_argument(
+        "--experts", type=whole(0, 4096), nargs="+", default=[0, 64, 256], metavar="N", help="0: a dense model"
+    )
+    digits.add_argument("--batches", type=whole(10, 1_000_000), default=5120, metavar="N", help="default: 5120")
+    digits.add_argument("--seeds", type=whole(1, 100), default=5, metavar="N", help="runs of each (default: 5)")
+    digits.set_defaults(run=_measuring("tests.bench.training.digits:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -32,7 +32,7 @@ def admission_of(index: int, clock: Clock) -> Admission:
     authority = Authority(KeyPair(hashed_key(b"python -m tests.bench authority")), MANIFEST_ID)
     own = keys(index)
     certificate = authority.issue(pass_request(own), username=f"peer {index}", device="", now=clock.now())
-    return Admission(keys=own, pass_der=certificate, authority_der=authority.certificate, manifest_id=MANIFEST_ID)
+    return Admission(keys=own, pass_der=certificate, authority_id=authority.id, manifest_id=MANIFEST_ID)
 
 
 def make_host(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from core.base.tasks import TASKS
+from core.base.tasks import MIXTURES, TASKS
 from core.tasks.task import Task
 from core.training.devices.backprop import Backprop
 from core.training.devices.precision import FP32, PRECISIONS
@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
     torch.set_float32_matmul_precision("highest")
 
 
-@pytest.fixture(scope="module", params=tuple(TASKS))
+@pytest.fixture(scope="module", params=[task for task in TASKS if task not in MIXTURES])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Task, Any]:
     folder = tmp_path_factory.mktemp(request.param)
     manifest, task = founded(small_task(folder, task=request.param), folder / "blobs", request.param)

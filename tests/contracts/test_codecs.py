@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from core.averaging.codecs.adaptive import SMALL_NUMEL_MAX
-from core.averaging.codecs.codec import Codec
-from core.averaging.codecs.registry import CODEC_NAMES, check_codec, codec_of, number_bytes
-from core.averaging.codecs.topk import KEPT_PART
 from core.base.problems import BadInput, RemoteProblem
+from core.codecs.adaptive import SMALL_NUMEL_MAX
+from core.codecs.codec import Codec
+from core.codecs.registry import CODEC_NAMES, check_codec, codec_of, number_bytes
+from core.codecs.topk import KEPT_PART
 
 Vector = NDArray[np.float32]
 Errors = NDArray[np.float64]

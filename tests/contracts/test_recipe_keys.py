@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from core.base.manifest import AveragingNumbers
+from core.base.mixture import ExpertNumbers, ExpertOptimizer
 from core.base.recipe import EPOCHS, SAMPLES, WEIGHT_SHARE
 from core.base.tasks import TASKS
 from core.tasks import module_of
@@ -20,15 +21,18 @@ TABLES: Mapping[str, type[msgspec.Struct]] = {
     **{f"`[optimizer]` `{name}`": kind.Numbers for name, kind in OPTIMIZERS.items()},
     "`[averaging]`": AveragingNumbers,
     **{f"`[rule]` `{name}`": kind.Numbers for name, kind in RULES.items()},
+    "`[experts]`": ExpertNumbers,
+    "`[experts.optimizer]`": ExpertOptimizer,
 }
 
 
 def shown(field: msgspec.structs.FieldInfo) -> str:
     """A key with its default as TOML has it; one that has none, or whose absence means something, stands alone."""
     name, default = field.name, field.default
-    if default is msgspec.NODEFAULT or default is msgspec.UNSET:
+    if default in {msgspec.NODEFAULT, msgspec.UNSET} or isinstance(default, msgspec.Struct):
         return f"`{name.replace(EPOCHS, SAMPLES)}`"
     value: Any = str(default).lower() if isinstance(default, bool) else default
+    value = list(value) if isinstance(value, tuple) else value
     value = f'"{value}"' if isinstance(default, str) else value
     if name.endswith(EPOCHS):
         return f"`{name.replace(EPOCHS, SAMPLES)} = {f'{value} * target_samples' if value else value}`"

@@ -55,7 +55,7 @@ def refusal(text: str) -> str:
 def test_a_recipe_that_comes_along_can_be_founded(name: str) -> None:
     recipe = open_recipe(FILES[name])
     found = checked_recipe(recipe, called=name)
-    assert found.module.costs(found.numbers).parameters > 0
+    assert found.module.costs(found.numbers, recipe.mixture).parameters > 0
     check_averaging(recipe.averaging)
     lines = FILES[name].read_text().splitlines()
     assert len(lines) <= 60
@@ -67,7 +67,7 @@ def test_the_large_recipes_overlap_and_send_parts() -> None:
     for name, path in FILES.items():
         recipe = open_recipe(path)
         found = checked_recipe(recipe, called=name)
-        sizes[name] = found.module.costs(found.numbers).parameters
+        sizes[name] = found.module.costs(found.numbers, recipe.mixture).parameters
         large = sizes[name] > 10_000_000
         assert (recipe.averaging.delayed is True, recipe.averaging.partial is True) == (large, large), name
     assert sizes["sahajbert"] == 18_105_474
@@ -107,7 +107,7 @@ def test_a_number_out_of_bounds_is_a_sentence(name: str, table: str, key: str, v
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('task = "gpt"', 'task = "chess"', "my.toml: task must be one of albert, gpt, not 'chess'."),
+        ('task = "gpt"', 'task = "chess"', "my.toml: task must be one of albert, gpt, digits, not 'chess'."),
         ('task = "gpt"', "", "my.toml: task is missing."),
         ("[model]", "[models]", "my.toml: models is unknown. Allowed are: name, "),
         ("layers = 2", "layer = 2", "my.toml: [model] layer is unknown. Allowed are: "),

@@ -9,12 +9,13 @@ from core.backbone.desk_messages import PassGrant, PassRequest
 from core.backbone.signed_time import SignedTime
 from core.ledger import ledger
 from core.nat.peer_record import PeerRecord
+from core.session.session import BESIDE_MESSAGES
 from core.swarm.participant import Participant
 from core.swarm.words.progress import ProgressReport
 from tests.contracts.bounds import unbounded_numbers
 
 TYPES = [
-    *Participant.MESSAGES,
+    *(*Participant.MESSAGES, *BESIDE_MESSAGES),
     *(ProgressReport, LineFacts, PeerRecord, Receipt, ledger._LedgerFile, PassGrant, PassRequest, SignedTime),
 ]
 

@@ -156,3 +156,29 @@ def parts(qt, tmp_path, language):
     yield made
     window.hide()
     put_away(window, theme)
+
+
+@pytest.fixture
+def answering(parts, examples, tmp_path):
+    """A window whose commands answer (`answering.py`), at the page of collaborations; `calls` has what they were."""
+    import json
+    import sys
+
+    import msgspec
+
+    from app.commands.own_commands import OwnCommands
+    from app.shell.main_window import MainWindow
+    from tests.gui.answering import PROGRAM, joined
+
+    (tmp_path / "joined").write_bytes(b"\n".join(map(msgspec.json.encode, joined())))
+    (tmp_path / "calls").touch()
+    commands = OwnCommands.of(tmp_path, [sys.executable, "-c", PROGRAM])
+    window = MainWindow(parts.store, parts.intents, commands, theme=parts.theme, choices=parts.choices)
+    window.calls = lambda: [json.loads(line) for line in (tmp_path / "calls").read_text().splitlines()]
+    parts.store.put(examples.snapshot())
+    window.show()
+    window.actions_.pages["collaborations"].trigger()
+    yield window
+    commands.stop()
+    window.hide()
+    put_away(window)

@@ -154,7 +154,7 @@ def all_scenes(studio: Studio, *, dialogs: bool) -> Iterator[tuple[str, QWidget]
 def settings_scenes(studio: Studio) -> Iterator[tuple[str, QWidget]]:
     dialog = studio.window.settings
     dialog.ask()
-    for place, name in enumerate(("rules", "hours", "network", "computer")):
+    for place, name in enumerate(("rules", "hours", "owner", "network", "computer")):
         dialog.pages.setCurrentIndex(place)
         studio.wait(patience_ms=500)
         yield f"settings-{name}", dialog

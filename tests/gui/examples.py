@@ -10,14 +10,6 @@ from pathlib import Path
 import msgspec
 
 from core.api import verdict as verdicts
-from core.api.moderation import (
-    DecisionChange,
-    HoldView,
-    ModerationAct,
-    ModerationView,
-    ModeratorView,
-    ProposalView,
-)
 from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView, TrustView
 from core.api.score import Filled, Score
 from core.api.settings import SettingsView
@@ -35,6 +27,7 @@ from core.api.snapshot import (
     activity_of,
 )
 from core.api.verdict import Verdict, VerdictCode
+from tests.gui.moderated import copies, moderation, people
 
 TARGET = 2048
 TODAY = date(2026, 11, 24)
@@ -211,43 +204,6 @@ def gifts() -> tuple[DayGift, ...]:
     )
 
 
-def moderation() -> ModerationView:
-    """Three moderators, of whom this person is one; a proposal that waits for them, and one that they have signed."""
-    people = (("Ada", False), ("Bob", True), ("Cleo", False))
-    ban = DecisionChange(ModerationAct.BAN, "Eve", "ee" * 32)
-    back = DecisionChange(ModerationAct.GO_BACK, "ab12cd34", count=1200)
-    shared = {"at": 1_795_600_000.0, "until": 1_796_800_000.0, "missing": 1}
-    return ModerationView(
-        moderates=True,
-        moderators=tuple(ModeratorView(name, name[0].lower() * 64, is_me) for name, is_me in people),
-        threshold=2,
-        newcomers="closed",
-        banned=3,
-        notices=("The backbone moves on Monday; nothing is to be done.",),
-        holds=(HoldView("Mallory", "aa" * 32, 1_795_900_000.0, "sends noise"),),
-        proposals=(
-            ProposalView(
-                "6c844cc1",
-                "Ada",
-                changes=(ban, back),
-                words="Noise since Sunday.",
-                signed=("Ada",),
-                signed_here=False,
-                **shared,
-            ),
-            ProposalView(
-                "9d1f0a2b",
-                "Bob",
-                changes=(DecisionChange(ModerationAct.ADD, "Dora"),),
-                words="",
-                signed=("Bob",),
-                signed_here=True,
-                **shared,
-            ),
-        ),
-    )
-
-
 def reports() -> dict[str, object]:
     """Answers for the pages, of somebody who has been here for a while."""
     kinds = ("accepted", "accepted", "accepted", "nothing", "accepted", "helped", "alone", "accepted")
@@ -300,6 +256,8 @@ def reports() -> dict[str, object]:
         "receipts": ReceiptList(receipts=rounds, kept=40, rounds=40, reduced=4_800_000),
         "machine": machine,
         "moderation": moderation(),
+        "people": people(),
+        "copies": copies(),
         "trust": TrustView(mine="0123 4567 89ab cdef 0123 4567 89ab cdef", organiser="89ab cdef " * 3 + "89ab cdef"),
         "activity": notices,
     }

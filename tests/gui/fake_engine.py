@@ -28,7 +28,7 @@ from core.api.verdict import contributing, paused
 
 TOKEN = "a-token-for-tests"
 TARGET = 2048
-REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity", "moderation"))
+REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity", "moderation", "people", "copies"))
 """What pages ask by themselves."""
 
 
@@ -61,6 +61,7 @@ class FakeService:
         self.protocol = protocol
         self.calls: list[str] = []
         self.settings = _examples().settings()
+        self.page = {"address": "https://potluck.example.org/m/in?code=x"}
         self.pid = NOBODY
         self.headers: list[Headers] = []
         self.refuse: ProblemView | None = None
@@ -168,6 +169,7 @@ class FakeService:
             },
             "show": {"clients": len(self.clients)},
             "settings": self.settings,
+            "page": self.page,
             "test_port": {"port": 24_000, "sentence": "Others have called and got through."},
         }
         if request.method == "configure":

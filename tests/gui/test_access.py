@@ -1,6 +1,7 @@
 """Every control of every page and dialog has a name, a role and a way by the keyboard: the tree is walked."""
 
 import re
+import sys
 
 import pytest
 from PySide6.QtCore import Qt
@@ -9,56 +10,96 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QScrollArea, QTableView, QTabWidget, QWidget
 
 from app.looks.language import LANGUAGES
+from tests.gui.answering import joined
 from tests.gui.test_join import LINK, PROGRAM
 
 TAB_STOPS_MAX = 80
-PAGES = ("home", "model", "people", "gift", "computer", "activity", "about")
+PAGES = ("home", "model", "people", "gift", "collaborations", "computer", "activity", "about")
 SETTINGS = (0, 1, 2, 3)
-FIRST_RUN = ("link", "refused", "look", "habits")
-SCENES = [*PAGES, *(f"settings-{place}" for place in SETTINGS), *(f"first-run-{name}" for name in FIRST_RUN), "closing"]
+FIRST_RUN = ("link", "refused", "look", "habits", "around")
+FOUNDING = ("what", "who", "where")
+SCENES = [*PAGES, *(f"settings-{place}" for place in SETTINGS), *(f"first-run-{name}" for name in FIRST_RUN),
+          *(f"found-{name}" for name in FOUNDING), "closing", "invite"]  # fmt: skip
+
+
+def show_page(name, parts, examples, *_):
+    parts.window.actions_.pages[name].trigger()
+    if name == "collaborations":
+        parts.window.collaborations.show_views(joined())
+    return parts.window
+
+
+def show_settings(name, parts, examples, *_):
+    shown = parts.window.settings
+    shown.ask()
+    shown.show_answer("settings", examples.settings())
+    shown.pages.setCurrentIndex(int(name[-1]))
+    return shown
+
+
+def show_question(name, parts, examples, *_):
+    from app.views.closing import ClosingQuestion
+
+    made = ClosingQuestion(parts.window, "Somewhere.")
+    made.ask()
+    return made.box
+
+
+def show_invitation(name, parts, examples, *_):
+    shown = parts.window.collaborations.keeping.inviting
+    shown.ask(joined()[0])
+    return shown
+
+
+def show_founding(name, parts, examples, *_):
+    shown = parts.window.founding
+    shown.ask()
+    shown.turn_to(getattr(shown, name.partition("-")[2]))
+    return shown
+
+
+def show_first_run(name, parts, examples, until, tmp_path):
+    from app.commands.joining import JoinCommand
+    from app.commands.line_command import LineCommand
+    from app.views.first_run.wizard import JoinDialog
+
+    shown = JoinDialog(JoinCommand(LineCommand(tmp_path, [sys.executable, "-c", PROGRAM])), parts.window)
+    shown.begin()
+    if name == "first-run-refused":
+        shown.link.setText(f"{LINK}refused")
+        shown.yes.click()
+        until(lambda: shown.links.problem, 20_000)
+    elif name == "first-run-around":
+        shown.links.around.click()
+    elif name != "first-run-link":
+        shown.link.setText(LINK)
+        shown.yes.click()
+        until(lambda: shown.facts, 20_000)
+        if name == "first-run-habits":
+            shown.yes.click()
+    return shown
+
+
+SHOWN = {
+    "first-run": show_first_run,
+    "found-": show_founding,
+    "settings": show_settings,
+    "closing": show_question,
+    "invite": show_invitation,
+    "": show_page,
+}
+"""By what is in the name of a scene."""
 
 
 @pytest.fixture
 def scene(request, parts, examples, tmp_path, until):
     """One page or dialog, as the person has it in front."""
-    import sys
-
-    from app.commands.joining import JoinCommand
-    from app.commands.line_command import LineCommand
-    from app.views.closing import ClosingQuestion
-    from app.views.first_run.wizard import JoinDialog
-
     name = request.param
     parts.window.show()
     parts.store.put(examples.snapshot())
     for method, answer in examples.reports().items():
         parts.window.reports.put(method, answer)
-    made = None
-    if name in PAGES:
-        parts.window.actions_.pages[name].trigger()
-        shown = parts.window
-    elif name.startswith("settings"):
-        shown = parts.window.settings
-        shown.ask()
-        shown.show_answer("settings", examples.settings())
-        shown.pages.setCurrentIndex(int(name[-1]))
-    elif name == "closing":
-        made = ClosingQuestion(parts.window, "Somewhere.")
-        made.ask()
-        shown = made.box
-    else:
-        shown = made = JoinDialog(JoinCommand(LineCommand(tmp_path, [sys.executable, "-c", PROGRAM])), parts.window)
-        shown.begin()
-        if name == "first-run-refused":
-            shown.link.setText(f"{LINK}refused")
-            shown.yes.click()
-            until(lambda: shown.links.problem, 20_000)
-        elif name != "first-run-link":
-            shown.link.setText(LINK)
-            shown.yes.click()
-            until(lambda: shown.facts, 20_000)
-            if name == "first-run-habits":
-                shown.yes.click()
+    shown = next(show for part, show in SHOWN.items() if part in name)(name, parts, examples, until, tmp_path)
     shown.activateWindow()
     until(shown.isActiveWindow)
     yield shown

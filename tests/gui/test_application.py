@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 
 from app import ending
@@ -283,3 +284,18 @@ def test_a_home_that_takes_nothing_is_named(qt, tmp_path):
     why = EngineProcess(tmp_path, [sys.executable, "-c", "pass"]).start()
     assert why.startswith(f"{tmp_path / 'engine.log'} could not be written: ")
     assert why.endswith("Check that the folder belongs to you and is not read-only.")
+
+
+@pytest.mark.parametrize(
+    ("address", "opens"), [("https://potluck.example.org/m/in?code=x", True), ("file:///etc/passwd", False)]
+)
+def test_pages_of_moderators_open_in_the_browser_alone(connected, monkeypatch, until, address, opens):
+    application, service = connected
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    service.page = {"address": address}
+    answers = []
+    application.client.answered.connect(lambda method, _: answers.append(method))
+    application.window.pages["about"].tending.open.click()
+    until(lambda: "page" in answers)
+    assert opened == [address] * opens

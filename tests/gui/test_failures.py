@@ -83,16 +83,18 @@ def test_leaving_the_last_one_is_told_calmly_and_starts_nothing(opened, tmp_path
     application = opened(tmp_path)
     until(lambda: application.store.verdict.reason == "backbone", WAIT_MS)
     page = application.window.start_page
-    dialog = application.window.join
-    dialog.ask()
-    until(lambda: dialog.links.kept.names.count() == 1, WAIT_MS)
-    dialog.links.kept.leave.click()
-    dialog.links.kept.leaving.yes.click()
+    collaborations = application.window.collaborations
+    application.window.actions_.pages["collaborations"].trigger()
+    until(lambda: len(collaborations.cards) == 1, WAIT_MS)
+    (card,) = collaborations.cards.values()
+    card.leave.click()
+    collaborations.keeping.leaving.box.yes.click()
     until(lambda: application.store.verdict.reason == "left", WAIT_MS)
+    until(lambda: not collaborations.cards and collaborations.alone.isEnabled(), WAIT_MS)
+    application.window.actions_.pages["home"].trigger()
     assert "You have left" in page.words
     assert "What you gave stays in its model." in page.words
     assert "potluck" not in page.words
-    until(lambda: not dialog.isVisible(), WAIT_MS)
     assert page.alone.isVisibleTo(application.window)
     assert page.join.isVisibleTo(application.window)
     assert not application.process.running

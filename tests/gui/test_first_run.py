@@ -23,7 +23,7 @@ from core.api.snapshot import ProblemView
 from tests.gui.test_join import LINK, PROGRAM, calls
 
 WORDS = {
-    "bad_input": ("This link has no invitation.", False),
+    "bad_input": ("This is not a Potluck link.", False),
     "link.expired": ("This invitation has expired.", False),
     "link.full": ("This invitation has been used as often as it may be.", False),
     "link.withdrawn": ("This invitation is not valid.", False),
@@ -220,42 +220,6 @@ def test_what_opens_follows_from_what_was_chosen(tmp_path):
     assert opening(tmp_path, choices) is Opening.ALONE
     (tmp_path / "collaborations.json").write_text('{"links": ["potluck://x"]}')
     assert opening(tmp_path, choices) is Opening.JOINED
-
-
-def listed(pages):
-    names = pages.links.kept.names
-    return [names.itemText(place) for place in range(names.count())]
-
-
-def test_joined_before_leads_back(pages, parts, tmp_path, until):
-    parts.window.show()
-    pages.ask()
-    until(lambda: listed(pages) == ["Poems (comes first)", "Maps (now)"], 20_000)
-    kept = pages.links.kept
-    assert not kept.go.isEnabled()
-    assert kept.said == "Poems has come to its end."
-    kept.names.setCurrentIndex(1)
-    assert kept.said == ""
-    press(kept.go, Qt.Key.Key_Space)
-    until(lambda: pages.answers, 20_000)
-    assert calls(tmp_path)[-1][1] == ["join", "cd", "--yes"]
-    assert not pages.isVisible()
-
-
-def test_leaving_is_asked_before(pages, parts, tmp_path, until):
-    parts.window.show()
-    pages.ask()
-    until(lambda: len(listed(pages)) == 2, 20_000)
-    kept = pages.links.kept
-    kept.names.setCurrentIndex(1)
-    press(kept.leave, Qt.Key.Key_Space)
-    assert kept.leaving.box.text() == "Leave Maps?"
-    press(kept.leaving.box.focusWidget(), Qt.Key.Key_Space)  # Cancel
-    assert len(listed(pages)) == 2
-    press(kept.leave, Qt.Key.Key_Space)
-    press(kept.leaving.yes, Qt.Key.Key_Space)
-    until(lambda: listed(pages) == ["Poems (now)"], 20_000)
-    assert ["leave", "cd"] in [words for _, words in calls(tmp_path)]
 
 
 def test_folder_that_is_wanted_is_told_before():

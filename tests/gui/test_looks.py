@@ -26,7 +26,7 @@ from app.widgets.switch import SLIDE_MS
 from core.api import verdict as verdicts
 
 TAB_STOPS_MAX = 40
-PAGES = ("home", "model", "people", "gift", "computer", "activity", "about")
+PAGES = ("home", "model", "people", "gift", "collaborations", "computer", "activity", "about")
 
 
 def tell(parts, examples):

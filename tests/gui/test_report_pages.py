@@ -14,10 +14,12 @@ from app.commands.line_command import LineCommand
 from app.licences import bundled
 from app.pages import asking
 from app.pages.verdict_actions import RULES, offers_of
+from app.words import text
 from app.words.page_text import notice
 from app.words.text import count
 from core.api import verdict as verdicts
 from core.api.hints import Hint
+from core.api.moderation import ALL_PAUSED, ENDINGS, MOVED
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory
 from core.api.snapshot import Notice
@@ -84,7 +86,7 @@ def test_gift_page_says_what_became_of_each_round(told):
 def test_gift_page_tells_averaged_samples_from_counted_ones(told, examples):
     page = open_page(told, "gift")
     mine, receipts = told.store.last.me.samples, examples.reports()["receipts"]
-    assert f"In the model: {count(mine)} samples" in words(page)
+    assert f"have your work in them: {count(mine)} samples" in words(page)
     for more in (0, 700):
         told.window.reports.put("receipts", msgspec.structs.replace(receipts, samples=mine + more))
         assert (f"By their receipts, {count(mine + 700)} samples were averaged" in words(page)) is bool(more)
@@ -244,12 +246,14 @@ def test_notice_of_a_verdict_is_worded_by_its_code():
 @pytest.mark.parametrize(("code", "reason"), SENTENCES)
 def test_rests_and_lost_connections_offer_an_action(code, reason):
     offers = offers_of(verdicts.Verdict(code=code, reason=reason))
-    rests = code is VerdictCode.RESTING and reason not in {"finished", "ended", "left"}
+    rests = code is VerdictCode.RESTING and reason not in {"finished", "ended", "left", ALL_PAUSED}
     lost = code is VerdictCode.NOT_CONNECTED and reason in {"offline", "no_network", "pass_ended"}
-    assert bool(offers) == (rests or lost or code is VerdictCode.PROBLEM)
+    assert bool(offers) == (rests or lost or code is VerdictCode.PROBLEM or reason == "no_part")
 
 
-@pytest.mark.parametrize("reason", [reason for code, reason in SENTENCES if code is VerdictCode.RESTING])
+@pytest.mark.parametrize(
+    "reason", [reason for code, reason in SENTENCES if code is VerdictCode.RESTING and reason not in ENDINGS]
+)
 def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
     told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
     shown = [one for one in told.home.offers if one.isVisibleTo(told.home)]
@@ -272,6 +276,17 @@ def test_overruling_a_rule_asks_the_engine(told, examples):
     assert wish["until"] > 0
 
 
+def test_collaboration_that_has_moved_is_looked_at_first(told, examples):
+    link, asked = f"potluck://one.example:1/{'ab' * 32}#later", []
+    moved = verdicts.resting(MOVED, collaboration="Ours", words="It was good.", link=link)
+    told.store.put(examples.snapshot(moved))
+    told.window.actions_.link_asked.disconnect()  # the page that asks has its own tests
+    told.window.actions_.link_asked.connect(asked.append)
+    assert told.home.offers[0].text() == "Look at the one that goes on…"
+    told.home.offers[0].click()
+    assert asked == [link]
+
+
 def test_about_says_who_decides_and_signs_what_waits(told, until):
     page = open_page(told, "about")
     until(lambda: "Signed by Bob" in words(page))
@@ -282,6 +297,13 @@ def test_about_says_who_decides_and_signs_what_waits(told, until):
     assert "Mallory is held until" in said
     assert "Nobody new is let in at present." in said
     assert [*page.moderators.buttons] == ["6c844cc1"], "what is signed here needs no button"
+    assert "Ada asked on" in said
+    assert "Bob, Cleo have not for 7 days" in said
+    assert "They have paused the collaboration: The server moves on Monday." in said
+    answered = []
+    page.moderators.drilled.connect(lambda: answered.append(1))
+    QTest.keyClick(page.moderators.answer, Qt.Key.Key_Space)
+    assert answered == [1]
     signed = []
     page.moderators.signing.connect(signed.append)
     QTest.keyClick(page.moderators.buttons["6c844cc1"], Qt.Key.Key_Space)
@@ -298,3 +320,29 @@ def test_who_is_no_moderator_signs_nothing(told, examples):
     told.window.reports.put("moderation", alone)
     assert "Ada decides alone" in words(page)
     assert "Mallory" not in words(page)
+
+
+def test_moderator_sees_distances_and_goes_back_by_keyboard(told, until):
+    page = open_page(told, "about")
+    until(lambda: page.tending.isVisible() and 2 in page.tending.buttons)
+    model = page.tending.people.table.model()
+    rows = [[model.index(row, column).data() for column in range(model.columnCount())] for row in range(4)]
+    assert rows[0] == ["Ada", "0.97", "0.62", count(400_000), "3 % of the numbers, 41 rounds"]
+    assert rows[2] == ["Dora", text.NOTHING, text.NOTHING, count(90_000), text.NOTHING]
+    assert (rows[3][0], rows[3][2]) == ("Eve (shut out)", "-0.44")
+    assert "They prove nothing by themselves." in words(page)
+    asked = []
+    page.tending.going_back.connect(lambda number, why: asked.append((number, why)))
+    QTest.keyClick(page.tending.buttons[2], Qt.Key.Key_Space)
+    assert f"All computers go back to epoch {amount(1200)}" in words(page)
+    assert page.tending.why.maxLength() == 300
+    QTest.keyClicks(page.tending.why, "noise")
+    QTest.keyClick(page.tending.why, Qt.Key.Key_Return)
+    assert asked == [("2", "noise")]
+    assert not page.tending.why.isVisible()
+
+
+def test_who_is_no_moderator_asks_for_no_copies(told, examples):
+    told.window.reports.put("moderation", msgspec.structs.replace(examples.moderation(), moderates=False))
+    page = open_page(told, "about")
+    assert not page.tending.isVisible()

@@ -181,6 +181,8 @@ def test_the_mouse_paints(asked, qt):
 def test_the_keyboard_paints(asked, qt):
     hours = asked.settings.hours
     asked.settings.pages.setCurrentWidget(hours)
+    hours.each_night.click()
+    assert hours.words.text() == "20:00-07:00"
     hours.nights.click()
     grid = hours.grid
     grid.setCurrentIndex(hours.table.index(0, 8))
@@ -263,7 +265,7 @@ def test_tab_reaches_every_control(asked, until):
             settings.network,
             ["upload", "download", "month", "metered", "relay", "port", "test"],
         ),
-        (settings.hours, ["grid", "words", "always", "nights"]),
+        (settings.hours, ["grid", "words", "always", "each_night", "nights"]),
     ):
         settings.pages.setCurrentWidget(page)
         controls = {getattr(page, name): name for name in wanted}

@@ -25,6 +25,12 @@ OTHERS = {
     "gpu_busy_percent": None,
     "celsius_max": 80,
     "watts_max": 45,
+    "other_share": 60,
+    "warm_celsius": 65,
+    "warm_share": 20,
+    "fan_rpm_max": 2500,
+    "meter_max": 30,
+    "meter_min": 400,
     "threads": 3,
     "keep_minutes": 0,
     "energy_watts": 45,
@@ -61,9 +67,20 @@ def test_number_is_sent_kept_and_shown_again(asked, name):
     wish = sent(asked)
     assert wish == {name: OTHERS[name]}
     kept = view(changed(Settings(), wish))
-    for page in (asked.settings.rules, asked.settings.computer):
+    for page in (asked.settings.rules, asked.settings.owner, asked.settings.computer):
         page.show_settings(kept)
         assert page.wish().get(name, OTHERS[name]) == OTHERS[name]
+
+
+@pytest.mark.parametrize("count", [0, 6])
+def test_number_of_experts_is_sent_kept_and_shown_again(asked, count):
+    box, page = asked.settings.fields["experts"].control, asked.settings.computer
+    assert (box.text(), page.wish()["experts"]) == ("As memory allows", None)
+    box.setValue(count)
+    assert sent(asked) == {"experts": count}
+    for kept in (None, count):
+        page.show_settings(view(Settings(experts=kept)))
+        assert page.wish()["experts"] == kept
 
 
 @pytest.mark.parametrize("name", ["on_battery", "in_use", "in_use_gpu", "full_screen", "compile", "keep_awake"])
@@ -170,7 +187,7 @@ class Fake:
 def commanding(qt, tmp_path, parts, delete):
     """The settings, with a program in Potluck's place that prints the same lines."""
     from app.commands.own_commands import OwnCommands
-    from app.views.settings import SettingsDialog
+    from app.views.settings.dialog import SettingsDialog
 
     fake = Fake(tmp_path)
     commands = OwnCommands.of(tmp_path, [sys.executable, str(fake.file)])

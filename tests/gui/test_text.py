@@ -1,11 +1,13 @@
 """How numbers are written."""
 
 import pytest
+from msgspec.structs import replace
 
-from app.words import page_text, text
+from app.words import gift_text, page_text, text
 from core.api.commands import ModelEvaluation
-from core.api.score import Score
-from core.api.snapshot import CurvePoint, LossView
+from core.api.reports import DayGift, GiftHistory
+from core.api.score import FirstScore, Score
+from core.api.snapshot import CurvePoint, LossView, Mine
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,40 @@ def test_guesses_stand_beside_those_of_simple_models():
     )
     assert not text.guessing(LossView("loss", score=Score(4.81)))
     assert not text.guessing(LossView())
+
+
+def test_gift_says_what_has_changed_since_somebody_came():
+    me = Mine(peer="p", name="Ada", first=FirstScore(7, Score(6.5, 0.16)))
+    now = LossView(unit="nats", guesses="blanks", epoch=94, score=Score(4.1, 0.38))
+    assert gift_text.since_came(me, now) == "Since you came it went from 16 to 38 of 100 blanks right."
+    spoken = replace(now, score=Score(4.1))
+    assert gift_text.since_came(me, spoken) == "Since you came its loss went from 6.50 nats to 4.10 nats."
+    assert gift_text.since_came(me, replace(now, epoch=7)) == ""
+    assert gift_text.since_came(replace(me, first=None), now) == ""
+
+
+@pytest.mark.parametrize(
+    ("samples_per_s", "epoch", "said"),
+    [
+        (0.0, 94, "Epoch 94 of 900"),
+        (1e-9, 94, "Epoch 94 of 900"),
+        (100.0, 900, "Epoch 900 of 900"),
+        (10.0, 94, "Epoch 94 of 900; at this pace it is done on Fri 20 Nov"),
+    ],
+)
+def test_step_says_when_the_last_one_is_due(examples, samples_per_s, epoch, said):
+    """806 steps of 2560 samples at 10 a second are 57 hours."""
+    shown = examples.snapshot()
+    known = replace(shown.collaboration, last_epoch=900, target_samples=2560)
+    noon = 1_795_003_200.0  # Wednesday, 18 November 2026, 12:00 UTC
+    assert (
+        page_text.step(replace(shown, collaboration=known, epoch=epoch, samples_per_s=samples_per_s, time=noon)) == said
+    )
+
+
+@pytest.mark.parametrize(
+    ("kwh", "said"), [(0.03, "as 2 charges of a phone"), (0.45, "as 30 charges"), (5.0, "a fridge takes in 10 days")]
+)
+def test_energy_stands_beside_something_known(kwh, said):
+    history = GiftHistory(today="2026-11-18", days=(DayGift(day="2026-11-18", joules=kwh * 3.6e6),))
+    assert said in gift_text.energy(history)

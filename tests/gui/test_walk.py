@@ -64,7 +64,8 @@ def test_rank_is_found(opened, qt):
 
 def test_reason_is_found(opened, examples, qt):
     opened.store.put(examples.snapshot(verdicts.resting("schedule", clock="20:30")))
-    qt.processEvents()
+    for _ in range(10):  # heights follow widths, each a turn later
+        qt.processEvents()
     said = page_text.reason(opened.store.verdict)
     (label,) = [one for one in opened.home.findChildren(QLabel) if one.text() == said]
     for widget in (label, *opened.home.offers):

@@ -65,8 +65,7 @@ class Browser:
         self.tell("Emulation.setDeviceMetricsOverride", **size)
         self.asked.clear()
         self.tell("Page.navigate", url=address)
-        while self._heard().get("method") != "Page.loadEventFired":
-            pass
+        self.wait()
 
     def value(self, script: str) -> Any:
         """What an expression comes to; the page itself runs no script, a debugger may."""
@@ -75,6 +74,19 @@ class Browser:
     def press(self, key: str, code: int) -> None:
         for kind in ("rawKeyDown", "keyUp"):
             self.tell("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
+    def submit(self, key: str, code: int) -> None:
+        """Press a key that sends a form, and wait for the page that answers."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        for kind in ("keyDown", "keyUp"):
+            given = text if kind == "keyDown" else {}
+            self.tell("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **given)
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until another page is there."""
+        while self._heard().get("method") != "Page.loadEventFired":
+            pass
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
         said = self.tell("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

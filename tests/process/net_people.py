@@ -40,6 +40,10 @@ class Load(Message, frozen=True, tag="test.load"):
     data: memoryview
 
 
+class Beside(Load, frozen=True, tag="test.beside"):
+    beside: ClassVar[bool] = True
+
+
 class Ask(Message, frozen=True, tag="test.ask"):
     plane: ClassVar[Plane] = "datagram"
 
@@ -52,7 +56,7 @@ class Answer(Message, frozen=True, tag="test.answer"):
     text: Annotated[str, Meta(max_length=1000)]
 
 
-CODEC = MessageCodec([Say, Load, Ask, Answer, *NAT_MESSAGES])
+CODEC = MessageCodec([Say, Load, Beside, Ask, Answer, *NAT_MESSAGES])
 
 
 def keys(name: str) -> KeyPair:
@@ -70,7 +74,7 @@ def admission_of(name: str, *, now: float, authority: Authority = AUTHORITY) -> 
     """What lets a peer of that name in."""
     own = keys(name)
     pass_der = authority.issue(pass_request(own), username=name, device="", now=now)
-    return Admission(keys=own, pass_der=pass_der, authority_der=authority.certificate, manifest_id=RUN)
+    return Admission(keys=own, pass_der=pass_der, authority_id=authority.id, manifest_id=RUN)
 
 
 class Notebook:

@@ -106,7 +106,7 @@ async def main(link_text, home, origin, lies):
             say(event="lied", peer=short(told.peer))
         shared.take(told)
 
-    session = Session(participant, admission=joined.admission(key), clock=clock, owner=event, shards=exchange)
+    session = Session(participant, admission=joined.admission(key), clock=clock, owner=event, companions=(exchange,))
     shared = SharedShards(exchange, store, deliver=session.deliver)
     desk = DataDesk(Pace(now=clock.now), shared)
     await desk.open()

@@ -4,16 +4,18 @@ With POTLUCK_LONG=1 four volunteers restart, each alone and then all at once; el
 """
 
 import asyncio
+import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from core.api.snapshot import Activity, Snapshot, activity_of
 from core.api.verdict import VerdictCode
+from core.joining.silence import SILENCE, SILENT_S
 from tests.process.false_clock import FalseClock
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 
@@ -33,20 +35,20 @@ def _trains_with(others: set[str], epoch: int) -> Callable[[Snapshot], bool]:
     return reached
 
 
-def _ports(number: int) -> dict[str, int]:
+def free_ports(names: Sequence[str]) -> dict[str, int]:
     """A port for each volunteer, which it keeps, as an engine keeps the one that it has drawn."""
-    held = [socket.socket() for _ in range(number)]
+    held = [socket.socket() for _ in names]
     for one in held:
         one.bind(("127.0.0.1", 0))
     ports = [one.getsockname()[1] for one in held]
     for one in held:
         one.close()
-    return dict(zip(NAMES, ports, strict=True))
+    return dict(zip(names, ports, strict=True))
 
 
 @pytest.mark.long
 def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> None:
-    charter, ports = found(tmp_path, target_samples=256), _ports(len(NAMES))
+    charter, ports = found(tmp_path, target_samples=256), free_ports(NAMES)
 
     def started(swarm: Collaboration, name: str) -> Volunteer:
         return swarm.join(name, "--port", str(ports[name]))
@@ -79,6 +81,17 @@ def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> No
             assert max(map(max, took)) < TRAINING_S, took
             log = await asyncio.to_thread((running["ada"].home.logs / "notices.log").read_text)
             assert "No backbone answers" in log
+            ada = running["ada"]
+            silence = ada.home.state(charter.manifest.id.hex()) / SILENCE
+            asked = json.loads(silence.read_bytes())
+            assert not asked["told"]
+            ada.kill()
+            swarm.volunteers.remove(ada)
+            silence.write_text(json.dumps({"since": asked["since"] - SILENT_S}))
+            running["ada"] = started(swarm, "ada")
+            await running["ada"].until(lambda _: bool(json.loads(silence.read_bytes())["told"]))
+            log = await asyncio.to_thread((ada.home.logs / "notices.log").read_text)
+            assert log.count("potluck found --go-on") == 1
 
     asyncio.run(run())
 
@@ -86,7 +99,7 @@ def test_volunteers_restart_and_train_without_any_backbone(tmp_path: Path) -> No
 @pytest.mark.long
 def test_volunteers_train_for_three_days_without_any_desk(tmp_path: Path) -> None:
     """All desks are gone for 72 hours of all clocks; both restart and train; the day after their passes have ended."""
-    charter, ports = found(tmp_path, target_samples=256), _ports(len(NAMES))
+    charter, ports = found(tmp_path, target_samples=256), free_ports(NAMES)
     clocks = {name: FalseClock(tmp_path, name) for name in NAMES[:2]}
 
     async def run() -> None:

@@ -114,6 +114,15 @@ class Heard:
                 return drawn.batch
         raise AssertionError("no rows came")
 
+    def pid_after(self, former: int | None) -> int:
+        """The reader's process, once another than `former` runs and rows come."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            self.next()
+            if (pid := self.samples.reader.pid) not in {None, former}:
+                return pid
+        raise AssertionError("no other reader was started")
+
     def _tell(self, news: object) -> None:
         self.news.append(news)
 
@@ -121,16 +130,10 @@ class Heard:
 def test_reader_that_dies_is_started_again(tmp_path: Path) -> None:
     heard = Heard(begun(tmp_path))
     heard.next()
+    pid = heard.pid_after(None)
     for _ in range(2):
-        pid = heard.samples.reader.pid
-        assert pid is not None
         psutil.Process(pid).kill()
-        for _ in range(120):
-            heard.next()
-    deadline = time.monotonic() + PATIENCE_S
-    while heard.samples.reader.pid in {None, pid} and time.monotonic() < deadline:
-        heard.next()
-    assert heard.samples.reader.pid not in {None, pid}
+        pid = heard.pid_after(pid)
     heard.samples.close()
 
 
@@ -158,10 +161,7 @@ def test_resting_reader_computes_nothing_and_ends(tmp_path: Path, monkeypatch: p
     heard.samples.rest()
     process.wait(PATIENCE_S)
     heard.samples.go_on()
-    deadline = time.monotonic() + PATIENCE_S
-    while heard.samples.reader.pid in {None, pid} and time.monotonic() < deadline:
-        heard.next()
-    assert heard.samples.reader.pid not in {None, pid}
+    heard.pid_after(pid)
     heard.samples.close()
 
 

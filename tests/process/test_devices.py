@@ -11,8 +11,9 @@ import pytest
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.system import restarts
+from core.workers.keeper import CRASHES_MAX
 from core.workers.place import TrainerPlace, WorkerShare
-from core.workers.trainer import CRASHES_MAX, Trainer
+from core.workers.trainer import Trainer
 
 pytestmark = [
     pytest.mark.process,

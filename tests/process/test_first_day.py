@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from ipaddress import IPv4Address
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,8 +28,10 @@ from tests.process.swarm import CORE, ENVIRONMENT, end, start
 from tests.small_task import text_folder
 
 pytestmark = pytest.mark.process
-BACKBONE, VOLUNTEER = "10.213.7.1", "10.213.7.2"
-NOBODY = "10.213.99.1"
+NETWORK = 0x0AD50000 + os.getpid() % 2**14 * 4
+"""One of 10.213.0.0/16 for each process: a run that was killed leaves its cable behind."""
+BACKBONE, VOLUNTEER = str(IPv4Address(NETWORK + 1)), str(IPv4Address(NETWORK + 2))
+NOBODY = "10.214.99.1"
 """The first address of the link, which leads nowhere: the second one is used."""
 LONGEST_S = 180.0
 PAGES_MOST = 6
@@ -60,7 +63,8 @@ def other_computer() -> Iterator[Sequence[str]]:
         ip("-n", name, "link", "set", "lo", "up")
         yield ("ip", "netns", "exec", name)
     finally:
-        subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)  # and with it the cable
+        for words in (("link", "del", cable), ("netns", "del", name)):  # the kernel would end the cable a moment later
+            subprocess.run(["ip", *words], check=False, capture_output=True)
 
 
 def lacking() -> str:

@@ -30,6 +30,7 @@ from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.joining.join import Joining
+from core.net.identity.issuers import Issuers
 from core.net.identity.passes import PassRole, pass_request, verify_pass
 from core.net.identity.tls import server_context
 from core.net.listening import ANY
@@ -56,10 +57,11 @@ async def desk(
     bind: str = "127.0.0.1",
     at: str = "127.0.0.1",
     shows: Callable[[KeyPair, Authority], bytes] = lambda key, authority: backbone_pass(key, authority, NOW),
+    site: str = "",
 ) -> AsyncIterator[Link]:
-    """A welcome desk, which shows this certificate."""
+    """A welcome desk, which shows this certificate, and names this page for signing in."""
     key = KeyPair.generate()
-    authority = Authority(charter.authority, charter.manifest.id)
+    authority = Authority(charter.authority, charter.manifest.id, charter.manifest.authority_id)
     own = shows(key, authority)
     welcome = WelcomeDesk(
         charter=charter,
@@ -69,6 +71,7 @@ async def desk(
         now=lambda: NOW,
         trace=trace,
     )
+    welcome.tickets.site = site
     port = await welcome.open(bind, server_context(key=key, pass_der=own))
     try:
         yield Link(at, port, charter.manifest.id, charter.invite)
@@ -153,7 +156,7 @@ def test_a_newcomer_gets_manifest_blobs_and_a_pass(tmp_path: Path) -> None:
         assert [contact.port for contact in got.contacts] == [7]
         (name,) = charter.manifest.blobs.values()
         assert (got.blobs / name).read_bytes() == b"a blob" * 1000
-        found_pass = verify_pass(got.certificate, charter.authority.peer_id, charter.manifest.id, NOW)
+        found_pass = verify_pass(got.certificate, Issuers(charter.authority.peer_id, charter.manifest.id), NOW)
         assert (found_pass.peer, found_pass.username, found_pass.device) == (key.peer_id, "Ada", "lap")
 
     asyncio.run(run())

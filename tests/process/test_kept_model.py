@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import STATES
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, end, found
+from tests.process.test_moderators import founder, moderate, sees
+from tests.process.test_site import free_port
 
 pytestmark = pytest.mark.process
 LONG_S = 120.0
@@ -61,7 +64,8 @@ def test_everybody_goes_back_while_all_are_there(tmp_path: Path, *, stuck: bool)
         return [json.loads(line) for line in said.splitlines()]
 
     async def run() -> None:
-        async with collaboration(charter, tmp_path, program=STUCK if stuck else CORE) as swarm:
+        port = free_port()
+        async with collaboration(charter, tmp_path, "--site", str(port), program=STUCK if stuck else CORE) as swarm:
             ada, bob = swarm.join("ada"), swarm.join("bob")
             async with asyncio.timeout(LONG_S):
                 while not (there := await asyncio.to_thread(copies)):  # noqa: ASYNC110 - another process makes them
@@ -72,8 +76,16 @@ def test_everybody_goes_back_while_all_are_there(tmp_path: Path, *, stuck: bool)
                     await asyncio.sleep(0.5)
             before = await ada.until(lambda news: news.epoch > epoch + 3)
             assert there[0]["loss"] > 0
-            (gone_back,) = await asyncio.to_thread(copies, "--back-to", "1")
-            assert (gone_back["epoch"], gone_back["done"]) == (epoch, True)
+            if stuck:
+                (gone_back,) = await asyncio.to_thread(copies, "--back-to", "1")
+                assert (gone_back["epoch"], gone_back["done"]) == (epoch, True)
+            else:
+                assert (await moderate(ada, "go-back", "1"))["code"] == "not_trusted"
+                assert (await founder(charter, "add", "ada"))["done"]
+                await sees(partial(moderate, ada), lambda view: view["moderates"])
+                assert (await moderate(ada, "copies"))["copy"] >= 1
+                assert (await moderate(ada, "page"))["address"].startswith(f"http://127.0.0.1:{port}/m/in?code=")
+                assert (await moderate(ada, "go-back", "1", "--words", "noise"))["done"], "who holds no copy can do it"
             await asyncio.gather(*(one.until(lambda news: epoch <= news.epoch < before.epoch) for one in (ada, bob)))
             await asyncio.gather(*(one.until(lambda news: news.epoch > before.epoch) for one in (ada, bob)))
 

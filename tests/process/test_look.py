@@ -2,11 +2,14 @@
 
 import asyncio
 import dataclasses
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from core.api.verdict import Verdict, sentence
 from core.backbone.charter import Charter
 from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.link import Link
@@ -75,6 +78,12 @@ def test_used_up_invitation_is_full(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_link_without_invitation_leads_nowhere_where_nobody_signs_in(tmp_path: Path) -> None:
+    charter = found_desk(tmp_path)
+    assert seen(charter, lambda link: dataclasses.replace(link, invite="")) == "link.no_invitation"
+    assert seen(charter, lambda link: dataclasses.replace(link, invite=""), member=True) == ""
+
+
 @pytest.mark.parametrize(("protocol", "code"), [(PROTOCOL - 1, "link.newer"), (PROTOCOL + 1, "link.older")])
 def test_other_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: int, code: str) -> None:
     monkeypatch.setattr("core.joining.look.PROTOCOL", protocol)
@@ -112,3 +121,20 @@ def test_show_prints_the_estimate_and_changes_nothing(tmp_path: Path) -> None:
             assert not home.directory.exists()
 
     asyncio.run(run())
+
+
+def test_newcomer_reads_that_the_links_name_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    class Told(Exception):
+        pass
+
+    def waiting(verdict: Verdict) -> None:
+        raise Told(str(sentence(verdict)))
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr("core.joining.join.has_way", lambda _: True)
+    newcomer = joining(Link("nobody.invalid", 4000, "ab" * 32, "invitation"), tmp_path, KeyPair.generate())
+    with pytest.raises(Told, match=r"No computer is called nobody\.invalid:4000, as the link says"):
+        asyncio.run(newcomer.join(username="Ada", device="", now=lambda: NOW, random=Random(1), waiting=waiting))

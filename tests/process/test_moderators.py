@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.__main__ import main
+from core.api.moderation import MOVED
 from core.api.verdict import SHUT_OUT, VerdictCode
 from core.backbone.charter import Charter, read_charter_records
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
@@ -45,19 +46,27 @@ async def sees(look: Callable[[], Awaitable[Any]], reached: Callable[[Any], bool
 
 
 async def agree(proposed: dict[str, Any], *signers: Volunteer) -> None:
-    """These sign a proposal one after the other, as soon as each has heard of it; then it holds."""
+    """These sign a proposal one after the other, as soon as each has heard of those before; then it holds."""
     for number, one in enumerate(signers):
-        await sees(partial(moderate, one), lambda view: proposed["id"] in {each["id"] for each in view["proposals"]})
+
+        def has_others(view: dict[str, Any], count: int = number + 1) -> bool:
+            return any(each["id"] == proposed["id"] and len(each["signed"]) >= count for each in view["proposals"])
+
+        await sees(partial(moderate, one), has_others)
         signed = await moderate(one, "sign", proposed["id"])
         assert (signed["done"], signed["missing"]) == (number == len(signers) - 1, len(signers) - number - 1)
 
 
-async def handed_over(charter: Charter, swarm: Collaboration) -> dict[str, Volunteer]:
+async def handed_over(charter: Charter, swarm: Collaboration, *role: str) -> dict[str, Volunteer]:
+    """They join, and Anna, Ben and Cleo come to moderate."""
+    return await hand_over(charter, {name: swarm.join(name, *(role or ("--helper", "--stay"))) for name in PEOPLE})
+
+
+async def hand_over(charter: Charter, people: dict[str, Volunteer]) -> dict[str, Volunteer]:
     """Anna, Ben and Cleo moderate, two of them have to agree, and the founder's key has no voice any more."""
-    people = {name: swarm.join(name, "--helper", "--stay") for name in PEOPLE}
     for one in people.values():
-        await one.until(lambda news: {*PEOPLE} <= names(news))
-    anna, ben, cleo, _ = people.values()
+        await one.until(lambda news: {*people} <= names(news))
+    anna, ben, cleo, *_ = people.values()
     assert (await moderate(anna, "ban", "eve"))["code"] == "not_trusted"
     assert (await founder(charter, "add", "anna"))["done"]
     await agree(await founder(charter, "add", "ben"), anna)
@@ -77,6 +86,9 @@ def test_two_of_three_decide_without_founder_and_backbone(tmp_path: Path) -> Non
         async with collaboration(charter, tmp_path) as swarm:
             people = await handed_over(charter, swarm)
             anna, ben, cleo, eve = people.values()
+            seen = {one["name"]: one for one in (await moderate(anna, "people"))["people"]}
+            assert seen.keys() == {*PEOPLE}
+            assert all(one["here"] and one["parts"] is None for one in seen.values()), "nobody has given anything"
             await sees(partial(founder, charter), lambda view: len(view["moderators"]) == 3)
             assert (await founder(charter, "ban", "anna"))["code"] == "not_trusted"
             await agree(await moderate(ben, "close"), anna)
@@ -84,6 +96,7 @@ def test_two_of_three_decide_without_founder_and_backbone(tmp_path: Path) -> Non
             late = swarm.join("late", "--helper", "--stay")
             refused = await late.until(lambda news: news.verdict.code is VerdictCode.PROBLEM, timeout_s=60)
             assert "nobody new" in str(refused.verdict.args["message"])
+            await sees(partial(moderate, anna, "audit"), lambda line: line.get("words") == "lets nobody new in")
             assert swarm.backbone is not None
             swarm.backbone.kill()
             assert (await moderate(anna, "hold", "ben"))["code"] == "bad_input"
@@ -94,6 +107,18 @@ def test_two_of_three_decide_without_founder_and_backbone(tmp_path: Path) -> Non
             for one in (anna, ben, cleo):
                 view = await sees(partial(moderate, one), lambda view: view["banned"] == 1)
                 assert not view["proposals"]
+            link = f"potluck://127.0.0.1:9/{'ab' * 32}#later"
+            await agree(await moderate(anna, "successor", link, "--words", "It was good."), ben)
+            ended = await cleo.until(lambda news: news.verdict.reason == MOVED)
+            assert ended.verdict.args["link"] == link
+            assert "Thank you for what you gave. It was good." in ended.sentence
+            await agree(await moderate(ben, "resume"), cleo)
+            await cleo.until(lambda news: news.verdict.code is VerdictCode.CONTRIBUTING)
+            await moderate(ben, "drill")
+            drill = (await sees(partial(moderate, anna), lambda view: view["drill"] is not None))["drill"]
+            assert (drill["by"], drill["missing"], drill["waits_here"]) == ("ben", ["anna", "cleo"], True)
+            await moderate(anna, "drill")
+            await sees(partial(moderate, ben), lambda view: view["drill"]["missing"] == ["cleo"])
 
     asyncio.run(run())
     assert read_charter_records(charter).roles.number == 4

@@ -203,7 +203,7 @@ async def test_a_stream_with_anothers_pass_cannot_even_be_begun():
     async with Peer("ben") as ben:
         with pytest.raises(OSError, match="KEY_VALUES_MISMATCH"):
             Credentials(
-                keys=keys("eve"), pass_der=pass_of("anna", ben.clock.now()), authority_der=AUTHORITY.certificate
+                keys=keys("eve"), pass_der=pass_of("anna", ben.clock.now()), passes=PassVerifier(AUTHORITY.id, RUN)
             )
 
 

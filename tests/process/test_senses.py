@@ -15,7 +15,8 @@ import msgspec
 import psutil
 import pytest
 
-from core.schedule.sensed import Sensed
+from core.schedule.sensed import RuleNames, Sensed
+from core.schedule.senses import owner
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.system.child_process import own_command
 from tests.process.screens import running, screen, type_key
@@ -118,6 +119,62 @@ def test_other_programs_are_seen_and_own_ones_not(tmp_path):
             await found.until(lambda sensed: "some-game" not in sensed.programs)
 
     asyncio.run(go())
+
+
+@LINUX
+def test_games_folder_and_price_file_are_seen(tmp_path):
+    """What the rules name is told to the child that runs, and to the one that comes after it."""
+    games, price = tmp_path / "Games", tmp_path / "price"
+    (games / "chess").mkdir(parents=True)
+    shutil.copy(shutil.which("sleep"), games / "chess" / "start")
+    price.write_text("27")
+    shown = tmp_path / "shown"
+    shown.symlink_to(games)
+
+    async def go():
+        async with senses(tmp_path, without_screen()) as found:
+            await found.until(lambda sensed: bool(sensed.programs))
+            found.child.watch(RuleNames((str(shown),), str(price)))
+            await found.until(lambda sensed: sensed.meter == 27.0)
+            orphan = await asyncio.to_thread(start_orphan, games / "chess" / "start")
+            try:
+                await found.until(lambda sensed: str(shown) in sensed.programs)
+                os.kill(found.child.pid, signal.SIGKILL)
+                price.write_text("28")
+                await found.until(lambda sensed: sensed.meter == 28.0 and str(shown) in sensed.programs)
+            finally:
+                os.kill(orphan, signal.SIGTERM)
+            await found.until(lambda sensed: str(shown) not in sensed.programs)
+
+    asyncio.run(go())
+
+
+STREAMS = """
+import socket, sys, time
+kind, port = sys.argv[1:]
+if kind == "udp":
+    one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); one.bind(("127.0.0.1", int(port)))
+else:
+    desk = socket.create_server(("127.0.0.1", int(port))); seen = socket.create_connection(("127.0.0.1", int(port)))
+    other = desk.accept()
+time.sleep(600)
+"""
+
+
+@LINUX
+@pytest.mark.parametrize(("kind", "port"), [("tcp", "5907"), ("udp", "47998")])
+def test_streamed_desktop_counts_as_use_from_afar(kind, port):
+    assert owner.remote().remote is False
+    with running([sys.executable, "-c", STREAMS, kind, port], without_screen()):
+        until_remote(True)
+    until_remote(False)
+
+
+def until_remote(expected):
+    end = time.monotonic() + PATIENCE_S
+    while owner.remote().remote is not expected:
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @LINUX

@@ -3,13 +3,17 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
+from core.authority.changes import new_roles
+from core.authority.issuers import Issuer
 from core.authority.news import AuthorityDecided
+from core.authority.records import AuthorityRecords
 from core.backbone.authority import Authority
 from core.base.contact import Contact
 from core.base.machine import Send
@@ -19,7 +23,9 @@ from core.nat.events import RelayAllowed
 from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
+from core.net.identity.issuers import Issuers
 from core.net.identity.passes import pass_request, verify_pass
+from core.session import heeding
 from core.session import session as session_module
 from core.session.participant import Role, participant_of
 from core.session.session import Session
@@ -67,7 +73,7 @@ class Computer:
             admission=Admission(
                 keys=own,
                 pass_der=self.new_pass(name),
-                authority_der=AUTHORITY.certificate,
+                authority_id=AUTHORITY.id,
                 manifest_id=MANIFEST.id,
                 records=records,
             ),
@@ -185,7 +191,7 @@ def test_a_renewed_pass_is_shown_from_then_on(tmp_path, monkeypatch):
 
 
 def test_who_is_shut_out_hears_so_before_it_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(session_module, "PARTING_S", 1.0)
+    monkeypatch.setattr(heeding, "PARTING_S", 1.0)
     monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
 
     @in_loop
@@ -218,7 +224,7 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
 
 
 def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(session_module, "ROLLOVER_S", 1.0)
+    monkeypatch.setattr(heeding, "ROLLOVER_S", 1.0)
     monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
 
     @in_loop
@@ -226,7 +232,7 @@ def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path
         async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
             await eventually(lambda: backbone.sees() == {"ben"})
             now = volunteer.clock.now()
-            old = verify_pass(volunteer.new_pass("ben"), AUTHORITY.id, MANIFEST.id, now)
+            old = verify_pass(volunteer.new_pass("ben"), Issuers(AUTHORITY.id, MANIFEST.id), now)
             await asyncio.sleep(int(now) + 1 - now)  # passes begin with whole seconds
 
             async def keep(each: Computer, username: str) -> None:
@@ -248,6 +254,44 @@ def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path
             volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
             await eventually(lambda: backbone.usernames() == {"ben anew"})
             keeping.cancel()
+
+    run()
+
+
+def test_member_of_a_stolen_issuer_gets_another_pass_and_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(heeding, "PARTING_S", 1.0)
+    monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
+    second = Authority(keys("second"), MANIFEST.id, AUTHORITY.id)
+    records = AuthorityRecords(AUTHORITY.id, MANIFEST.id)
+
+    def decide(*issuers: Issuer) -> bytes:
+        records.take(new_roles(records, keys("authority"), Clock().now(), issuers=issuers), Clock().now())
+        return records.to_bytes()
+
+    @in_loop
+    async def run():
+        async with two(tmp_path, LOOPBACK) as (backbone, volunteer):
+            await eventually(lambda: backbone.sees() == {"ben"})
+
+            async def another(each: Computer) -> bytes:
+                request = pass_request(keys(each.name))
+                return second.issue(request, username=f"{each.name} anew", device="", now=each.clock.now())
+
+            people = (backbone, volunteer)
+            keeping = [asyncio.ensure_future(each.session.keep_pass(partial(another, each))) for each in people]
+            further = Issuer(second.id, "second")
+            backbone.session.learn_records(decide(further))
+            backbone.session.learn_records(decide(further, Issuer(AUTHORITY.id, "first", (), until=0)))
+            passes = volunteer.session.host.passes
+            await eventually(lambda: passes.issuers.ends(AUTHORITY.id) == 0.0 and not volunteer.usernames())
+            stolen = AUTHORITY.issue(pass_request(keys("eve")), username="eve", device="", now=Clock().now())
+            with pytest.raises(ProofProblem, match="ended the passes"):
+                passes.read(stolen, Clock().now())
+            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
+            await eventually(lambda: backbone.usernames() == {"ben anew"})
+            assert volunteer.usernames() == {"anna anew"}
+            for task in keeping:
+                task.cancel()
 
     run()
 

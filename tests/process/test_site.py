@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlencode
 
 import psutil
 import pytest
@@ -33,6 +34,12 @@ def read(port: int, path: str) -> str:
             return str(answer.read().decode())
     except OSError:
         return ""
+
+
+def tried(port: int, text: str) -> str:
+    """The page on which the newest copy has answered."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/try", urlencode({"text": text}).encode(), LONGEST_S) as said:
+        return str(said.read().decode())
 
 
 async def until(holds: Callable[[], object], *, within_s: float = LONGEST_S) -> None:
@@ -70,6 +77,7 @@ async def walk(tmp_path: Path) -> None:
         assert not [path for path in held if path.endswith(".key")]
         site.kill()
         await until(lambda: ">ada<" in read(port, "/board"))
+        assert "What the model says" in await asyncio.to_thread(tried, port, "People bring their ___ computers")
         later = await ada.until(lambda news: news.epoch > gave.epoch + 1)
         assert later.me.samples > gave.me.samples
         shown = json.loads(read(port, "/api/v1/collaboration"))

@@ -27,7 +27,8 @@ def test_stuck_page_makes_way_for_another(tmp_path: Path, monkeypatch: pytest.Mo
     here.gave({key(number): 2**40 - number for number in range(PEOPLE_MAX)})  # more than a pipe holds
 
     async def run() -> None:
-        page = asyncio.create_task(keep_site(SiteAddress("127.0.0.1", port), here.facts, lambda: NOW, Random(1)))
+        address = SiteAddress("127.0.0.1", port)
+        page = asyncio.create_task(keep_site(address, here.facts, lambda: NOW, Random(1)))
         await until(lambda: "Letters" in read(port, "/"))
         stuck = site_of(os.getpid())
         assert stuck is not None

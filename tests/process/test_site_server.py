@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,12 @@ import msgspec
 import pytest
 
 from core.api.site_view import SiteView
-from core.site import copies, server
+from core.site import connections, copies
+from core.site.database import Database, database_url
 from core.site.pages import Pages
+from core.site.people_book import PeopleBook
 from core.site.server import CONNECTIONS_MAX, CONNECTIONS_OF_ONE_MAX, HEADERS, SiteServer
+from core.site.try_model import TryModel
 from tests.unit.site.views import FILE, view
 
 pytestmark = pytest.mark.process
@@ -28,28 +31,40 @@ class Running:
     client: aiohttp.ClientSession
     now: list[float]
     """Seconds; a test sets them."""
+    book: PeopleBook
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, shown: SiteView | None = None) -> AsyncIterator[Running]:
+async def running(folder: Path, shown: SiteView | None = None, command: Sequence[str] = ()) -> AsyncIterator[Running]:
     (folder / FILE).write_bytes(BYTES)
     now = [0.0]
-    site = SiteServer(shown or view(), Pages(), copies.OpenCopies(folder), lambda: now[0])
+    model = TryModel(command, folder)
+    database = Database(database_url("", folder))
+    book = PeopleBook(database)
+    site = SiteServer(shown or view(), Pages(), copies.OpenCopies(folder), model, book, lambda: now[0])
     site.show(shown or view())
     listening = await site.listen("127.0.0.1", 0)
     try:
         async with aiohttp.ClientSession() as client:
-            yield Running(site, listening.sockets[0].getsockname()[1], client, now)
+            yield Running(site, listening.sockets[0].getsockname()[1], client, now, book)
     finally:
         listening.close()
+        await model.close()
+        await book.close()
+        database.close()
 
 
-def serve(test: Callable[[Running], Awaitable[None]], folder: Path, shown: SiteView | None = None) -> None:
+def serve(
+    test: Callable[[Running], Awaitable[None]],
+    folder: Path,
+    shown: SiteView | None = None,
+    command: Sequence[str] = (),
+) -> None:
     async def run() -> None:
-        async with running(folder, shown) as here:
+        async with running(folder, shown, command) as here:
             await test(here)
 
     asyncio.run(run())
@@ -187,7 +202,7 @@ def test_page_of_the_board_is_a_number_or_the_first(tmp_path: Path) -> None:
     ],
 )
 def test_strange_request_ends_its_connection_only(tmp_path: Path, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "LIFE_S", 1.0)
+    monkeypatch.setattr(connections, "LIFE_S", 1.0)
 
     async def test(here: Running) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
@@ -221,7 +236,7 @@ def test_nonsense_is_neither_repeated_nor_logged(tmp_path: Path, caplog: pytest.
 
 
 def test_silent_connections_make_way_and_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "LIFE_S", 4.0)
+    monkeypatch.setattr(connections, "LIFE_S", 4.0)
 
     async def test(here: Running) -> None:
         opened = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(CONNECTIONS_MAX + 50)]
@@ -237,7 +252,7 @@ def test_silent_connections_make_way_and_end(tmp_path: Path, monkeypatch: pytest
 
 
 def test_one_household_leaves_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "LOOPBACK", ())
+    monkeypatch.setattr(connections, "LOOPBACK", ())
 
     async def test(here: Running) -> None:
         opened = [await asyncio.open_connection("127.0.0.1", here.port) for _ in range(CONNECTIONS_OF_ONE_MAX + 5)]

@@ -58,9 +58,30 @@ def parser() -> Parser:
         "three holders had fewer later, or ten shards took newcomers 1.5 times as long as their own lines would."
     )
     _shards_options(kinds.add_parser("shards", help="shards of the data shared between members", description=about))
+    about = (
+        "Trainers seek experts in the real DHT machines, among peers in three regions, with nothing read and again.  "
+        "Ends with 1 where that takes longer than it should, or an owner of a row was missed."
+    )
+    _experts_options(kinds.add_parser("experts", help="how long trainers seek experts", description=about))
     _others(kinds, "nat", help_text="peers behind routers that call each other")
     _others(kinds, "attacks", help_text="hostile peers against the DHT, with each defence and without it")
     return sim
+
+
+def _experts_options(sim: argparse.ArgumentParser) -> None:
+    add_json(sim)
+    peers = whole(8, 100_000)
+    sim.add_argument(
+        "--peers",
+        type=lambda words: [peers(word) for word in words.split(",")],
+        default=[100, 1_000, 10_000],
+        metavar="N,N",
+        help="in each world (default: 100,1000,10000)",
+    )
+    sim.add_argument("--silent", type=share, default=0.2, metavar="SHARE", help="and with so many gone (default: 20%%)")
+    sim.add_argument("--searches", type=whole(1, 1000), default=20, metavar="N", help="in each world (default: 20)")
+    sim.add_argument("--seed", type=whole(0, 2**63), default=0, metavar="N", help="of the first world (default: 0)")
+    sim.set_defaults(run=calling("tests.sim.dht.experts:run"))
 
 
 def _swarm_options(sim: argparse.ArgumentParser) -> None:

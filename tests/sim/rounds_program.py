@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
-from core.averaging.codecs.registry import CODECS
 from core.base.problems import BadInput
+from core.codecs.registry import CODECS
 from core.system.progress_bar import ProgressBar
 from tests.sim.record import VerdictRecord
 from tests.sim.rounds import deaths, fleets

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFinished
@@ -14,6 +13,7 @@ from core.averaging.plan import Member, Plan
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
+from core.codecs.registry import codec_of
 from tests.sim.world.links import LinkSettings
 from tests.sim.world.node import End
 from tests.sim.world.signing import SimSigner

@@ -21,10 +21,12 @@ from tests.swarm.test_kept_model import epoch_of, kept_epoch, run_until, world
 NEW_ROOT = b"\xab" * 32
 
 
-def root_of(swarm: Swarm, copy: MemoryFile, padding_bytes: int = 0) -> tuple[WayBack, MemoryFile]:
+def root_of(
+    swarm: Swarm, copy: MemoryFile, padding_bytes: int = 0, *, lineage: bytes = NEW_ROOT
+) -> tuple[WayBack, MemoryFile]:
     """The derived root of a copy, and what moderators say of it."""
     model = ModelState.from_bytes(copy.data, swarm.worker_settings.parameters)
-    root = StateName(model.name.epoch, NEW_ROOT)
+    root = StateName(model.name.epoch, lineage)
     file = MemoryFile(replace(model, name=root, ancestors=b"", means=b"").to_bytes(padding_bytes))
     return WayBack(root, file.digest), file
 
@@ -35,13 +37,20 @@ def tell(swarm: Swarm, peer: Volunteer, fact: WayBack | StateKept) -> None:
     swarm.world.driver.perform(peer.node, peer.participant.handle(fact, peer.node.local(swarm.world.now)))
 
 
-def went_back(peer: Volunteer, now: float) -> bool:
-    return peer.participant is None or peer.participant.report(now).state.origin == NEW_ROOT[-ORIGIN_BYTES:]
+def went_back(peer: Volunteer, now: float, lineage: bytes = NEW_ROOT) -> bool:
+    return peer.participant is None or peer.participant.report(now).state.origin == lineage[-ORIGIN_BYTES:]
 
 
-def ordered_back(swarm: Swarm, copy: MemoryFile, padding_bytes: int = 0, *, but: Sequence[Volunteer] = ()) -> StateName:
+def ordered_back(
+    swarm: Swarm,
+    copy: MemoryFile,
+    padding_bytes: int = 0,
+    *,
+    but: Sequence[Volunteer] = (),
+    lineage: bytes = NEW_ROOT,
+) -> StateName:
     """All who are here learn that they are to go back, and the backbone gives the root."""
-    back, file = root_of(swarm, copy, padding_bytes)
+    back, file = root_of(swarm, copy, padding_bytes, lineage=lineage)
     tell(swarm, swarm.backbone, back)
     tell(swarm, swarm.backbone, StateKept(back.root, file))
     for volunteer in swarm.volunteers.values():
@@ -96,6 +105,27 @@ def test_who_was_away_does_not_bring_back_what_was_undone() -> None:
     back, _ = root_of(swarm, copy)
     tell(swarm, away, back)
     run_until(swarm, lambda: went_back(away, swarm.world.now) and epoch_of(away) > root.epoch)
+
+
+@pytest.mark.parametrize(
+    "later_s", [pytest.param(0.0, marks=pytest.mark.long), 0.3, pytest.param(5.0, marks=pytest.mark.long)]
+)
+def test_second_way_back_ends_one_that_is_under_way(later_s: float) -> None:
+    """Moderators have chosen a copy, and think better of it while the first one is on its way."""
+    swarm, second = world(2, peers=4, epoch_s=1.0), b"\xcd" * 32
+    run_until(swarm, lambda: kept_epoch(swarm) > 3)
+    ((_, copy),) = swarm.backbone.disk.checkpoints
+    swarm.world.run(30.0)
+    volunteers = list(swarm.volunteers.values())
+    ordered_back(swarm, copy)
+    swarm.world.run(later_s)
+    root = ordered_back(swarm, copy, lineage=second)
+    swarm.world.run(60.0)
+    for one in volunteers:
+        assert went_back(one, swarm.world.now, second)
+        assert epoch_of(one) > root.epoch
+    run_until(swarm, lambda: kept_epoch(swarm) > root.epoch)
+    assert swarm.backbone.disk.checkpoints[-1][0].name.origin == second[-ORIGIN_BYTES:]
 
 
 def test_root_with_another_digest_is_not_taken() -> None:

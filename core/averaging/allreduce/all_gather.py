@@ -6,10 +6,10 @@ from typing import Final
 from core.averaging.aggregators import all_finite
 from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.codecs.codec import norm_of
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members, Part, from_bits
 from core.base.problems import RemoteProblem
+from core.codecs.codec import norm_of
 
 REPEATED_MAX: Final = 2
 """A member gives again at most so many times the chunks of the whole vector in one round."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from core.averaging.aggregators import PartFacts, norm_bound
 from core.averaging.allreduce.lane import Lane
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.codecs.codec import norm_of
+from core.averaging.distances import PartsSight
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Mean, Members
 from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.problems import RemoteProblem
+from core.codecs.codec import norm_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +62,7 @@ class Reducer:
         self.used: dict[int, Mapping[int, memoryview]] = {}
         """The parts in each mean, kept where means are proven; this member's own are empty."""
         self._proven = context.proven
+        self._sight = PartsSight(context.distances, shares, lane.share)
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
 
     @property
@@ -108,6 +110,7 @@ class Reducer:
         pending[member] = None
         if counts and payload.nbytes > self._vectors.max_bytes(self._number(chunk)):
             self._trace.mark("averaging.drop.payload")
+            self._sight.dropped([member])
             return self.drop(frozenset({member}))
         if counts:
             pending[member] = payload
@@ -167,6 +170,13 @@ class Reducer:
         if scaled:
             self._trace.mark("averaging.scaled")
         self.own_scaled += self._me in scaled
+        self._sight.dropped(given.keys() - contributors)
+        if contributors and chunk in self._sight.chunks:
+
+            def read(member: int) -> NDArray[np.float32]:
+                return self.read(member, chunk, given.get(member, memoryview(b"")))
+
+            self._sight.look(read, contributors, scaled, (self._vectors.mean(self._number(chunk)), radius))
         payload = self._vectors.seal(self._number(chunk), contributors)
         self._lane.arrive(chunk, contributors, radius)
         if unanswered := self._audience - pending.keys():

@@ -10,7 +10,7 @@ from typing import Final
 from core.averaging.messages import Members
 from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
-from core.base.untaken import Untaken
+from core.base.work import Untaken
 
 CARRIED_CHUNKS_MAX: Final = 1 << 20
 """Number of chunks up to which a worker is told which of them were not taken."""

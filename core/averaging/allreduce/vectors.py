@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from core.averaging.aggregators import MEAN_FACTOR, MEDIAN_LEAST, TYPICAL_PART, Aggregator, WeightedMean
 from core.averaging.allreduce.share_map import ShareMap
-from core.averaging.codecs.codec import Codec, norm_of
+from core.averaging.distances import DistanceBook
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
 from core.base.arrays import np
 from core.base.machine import Send
 from core.base.trace import Trace
 from core.base.wire import Message
+from core.codecs.codec import Codec, norm_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,8 @@ class VectorInput:
     """Carries what a coarse codec loses to the next round."""
     aggregator: Aggregator = field(default_factory=WeightedMean)
     """Makes one vector of several."""
+    distances: DistanceBook | None = None
+    """Remembers how far members' parts lie from the others'; None: nobody looks."""
 
 
 class Vectors:
@@ -176,6 +179,8 @@ class RoundContext:
     trace: Trace
     proven: bool = False
     """Whether members prove that the means are those of their parts (`core.averaging.commit.sums`)."""
+    distances: DistanceBook | None = None
+    """As in `VectorInput`."""
 
     def may_be_radius(self, radius: float, contributors: Members, numel: int) -> bool:
         """Whether a reducer may have clipped so many numbers of these members' parts beyond this radius."""

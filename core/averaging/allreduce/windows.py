@@ -5,8 +5,8 @@ Both sides of a share work them out from the plan, so that a reducer can refuse 
 
 from typing import Final
 
-from core.averaging.codecs.codec import Codec
 from core.averaging.plan import Plan
+from core.codecs.codec import Codec
 
 AHEAD_PART: Final = 8
 """The vector's bytes divided by this may be on their way from a member at once."""

@@ -8,12 +8,12 @@ from statistics import median
 from typing import Final
 
 from core.averaging.balance.traffic import Floats
-from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking.division import lines_of
 from core.averaging.plan import WHOLE_PORTION, Plan, is_paced
 from core.base.arrays import np
 from core.base.ids import PeerId
 from core.base.machine import Transfer
+from core.codecs.registry import number_bytes
 
 OTHERS_PART: Final = 1.5
 """Bulk leaves over no more than so many times what the middle member's line needs: one slow line, or one word about a

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART, half_apart
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.codecs.codec import norm_of
 from core.averaging.commit.projections import Told, root_mean_square, unpacked
 from core.averaging.commit.sums import Sums, Term
 from core.averaging.messages import SUMS, Members, Status
 from core.base.arrays import np
 from core.base.ids import hashed_key
+from core.codecs.codec import norm_of
 
 if TYPE_CHECKING:
     from core.base.signing import Signing

@@ -20,11 +20,11 @@ from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.reducer import Reducer
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, Vector
-from core.averaging.codecs.codec import norm_of
 from core.averaging.commit.projections import Projection, Told, packed
 from core.averaging.messages import REMADE_MAX, SUMS, Members
 from core.base.arrays import np
 from core.base.ids import hashed_key
+from core.codecs.codec import norm_of
 
 Parts: TypeAlias = "Callable[[int, int], Iterator[tuple[int, Vector]]]"
 

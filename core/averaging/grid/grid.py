@@ -124,7 +124,8 @@ class Grid:
         self._others = {peer: place for place, peer in enumerate(plan.peers) if peer != me}
         self._trace = trace
         self._layout = layout_of(plan)
-        self.rounds = StageRounds(me, replace(work, identity=None), trace)  # a stage's parts may be means of means
+        # A stage's parts may be means of means: they are neither proven nor looked at.
+        self.rounds = StageRounds(me, replace(work, identity=None, distances=None), trace)
         self._gone: set[int] = set()
         self._result = work.result
         self._brought: list[tuple[Vector, Holding | None]] = [(work.contribution, None)]

@@ -7,10 +7,10 @@ from core.averaging.balance.portions import best_portions
 from core.averaging.balance.shares import apportion
 from core.averaging.balance.solver import AS_SHORT, check_balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, PairLimits, Work, fleet
-from core.averaging.codecs.registry import number_bytes
 from core.averaging.matchmaking import BROUGHT_FACTOR, SLOWER_TOLERANCE
 from core.averaging.plan import WHOLE_PORTION, Member, Plan, Rates
 from core.base.problems import RemoteProblem
+from core.codecs.registry import number_bytes
 
 
 def lines_of(members: Sequence[Member], rates: Sequence[Rates]) -> list[Line] | None:

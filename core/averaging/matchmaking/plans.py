@@ -13,7 +13,6 @@ import msgspec
 from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
-from core.averaging.codecs.registry import FEEDBACK
 from core.averaging.grid.plans import butterflies
 from core.averaging.matchmaking import (
     OTHERS_FACTOR,
@@ -37,6 +36,7 @@ from core.averaging.weights import State, believed_rows
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
+from core.codecs.registry import FEEDBACK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

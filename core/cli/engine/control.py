@@ -42,6 +42,7 @@ EXITS: Final[Mapping[VerdictCode, int]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: 0,
         VerdictCode.STARTING: 0,
+        VerdictCode.WAITING: 0,
         VerdictCode.CHANGING: 0,
         VerdictCode.RESTING: 3,
         VerdictCode.PAUSED: 3,

@@ -2,8 +2,6 @@
 
 import argparse
 import asyncio
-import importlib.util
-import sys
 from collections.abc import Iterable
 from typing import Final
 
@@ -14,9 +12,10 @@ from core.base.problems import UserProblem
 from core.cli.parsing.options import Commands, add_home, add_json
 from core.cli.printing.say import say_json
 from core.schedule.senses.network import ask_program
+from core.system.child_process import own_command
 
 ANSWER_S: Final = 90.0
-_INSTALL: Final = 'Install it: pip install "potluck[train]"'
+_INSTALL: Final = "Get another build: potluck training-part get --build cpu"
 
 
 class FoundDevice(msgspec.Struct, frozen=True):
@@ -56,11 +55,10 @@ def found_devices() -> list[FoundDevice]:
     """What training can run on; a child asks for it, since a driver may end the process that does.
 
     Raises:
-        UserProblem: torch is not there, or does not start.
+        NoTrainingPart: torch is not here.
+        UserProblem: it does not start.
     """
-    if importlib.util.find_spec("torch") is None:
-        raise UserProblem("torch is not installed: this computer cannot train.", hint=_INSTALL)
-    words = (sys.executable, "-m", "core.training.devices.devices")
+    words = own_command("devices", "core.training.devices.devices")
     said = asyncio.run(ask_program(words, timeout_s=ANSWER_S)).strip()
     if not said:
         raise UserProblem("torch is installed, but does not start.", hint=_INSTALL)

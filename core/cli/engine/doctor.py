@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from core.api.joined import without_screen
+from core.api.training_part import PartState
 from core.base.problems import Problem, Said, Sentence
 from core.cli.engine.devices import missing_devices
 from core.cli.engine.doctor_senses import sense_now, told_of
@@ -28,6 +29,7 @@ from core.cli.printing.say import say_json
 from core.control.engine_file import NotRunning
 from core.net.addresses.interfaces import own_hosts
 from core.net.listening import ANY, refusal
+from core.parts import part
 from core.schedule.senses.findings import NetworkSense
 from core.schedule.senses.network import ask_program, sense_network
 from core.storage.identity import KEY_IN_FILE, SERVICE, Keyring, in_keyring, system_keyring
@@ -221,12 +223,12 @@ def disk(examined: Examined) -> Finding:
 
 def training(examined: Examined) -> Finding:
     """Check that this computer can train."""
-    install = 'Install it: pip install "potluck[train]"'
-    if importlib.util.find_spec("torch") is None:
-        return Finding("note", "torch is not installed: this computer cannot train.", install)
+    state = part.state_of(examined.home.directory)
+    if state in part.LACKING:
+        return Finding("problem" if state is PartState.DAMAGED else "note", part.LACKING[state], part.GET_IT)
     said = examined.ask((sys.executable, "-m", "core.training.devices.devices")).strip()
     if not said:
-        return Finding("problem", "torch is installed, but does not start.", install)
+        return Finding("problem", "torch is installed, but does not start.", "Get another build: potluck training-part")
     found = msgspec.json.decode(said.splitlines()[-1], type=list[dict[str, str | int]])
     titles = ", ".join(f"{each['title']} ({each['name']})" for each in found)
     wish = load_settings(examined.home.settings_file).settings.device

@@ -30,4 +30,18 @@ def add(commands: Commands) -> None:
     people.add_argument("--charter", type=Path, metavar="DIR", required=True, help="folder of the collaboration")
     add_json(people)
     people.set_defaults(run=calling("core.cli.organiser.people:run"))
+    requests = commands.add_parser(
+        "requests",
+        description="Who has signed in at the page of a collaboration and asks to be let in, and your answer.  It "
+        "works on the computer of its backbone, whether that runs or not.",
+    )
+    requests.add_argument("--charter", type=Path, metavar="DIR", required=True, help="folder of the collaboration")
+    requests.add_argument("--database", default="", metavar="URL", help="the backbone's (default: a file)")
+    answer = requests.add_mutually_exclusive_group()
+    answer.add_argument("--yes", type=whole(1, 2**53 - 1), metavar="N", help="let number N in")
+    answer.add_argument("--no", type=whole(1, 2**53 - 1), metavar="N", help="do not let number N in")
+    requests.add_argument("--words", default="", help="what the person reads")
+    requests.add_argument("--moderator", default="", metavar="NAME", help="who answers (default: your name here)")
+    add_json(requests)
+    requests.set_defaults(run=calling("core.cli.organiser.requests:run"))
     receipts.set_defaults(run=calling("core.cli.engine.receipts:run"))

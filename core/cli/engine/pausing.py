@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from core.api.modes import SUBJECTS, Switches, UseMode, UseSwitch
+from core.api.modes import SUBJECTS, SWITCHED, Switches, UseMode
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
 from core.base.problems import BadInput, quoted
@@ -28,13 +28,14 @@ examples:
   potluck pause                    compute nothing until you resume
   potluck pause --for 1h           and go on by itself after that
   potluck pause gpu --until 18:30  leave the graphics card alone for so long
+  potluck pause cuda:1 --for 2h    leave one of several cards alone
   potluck pause --until tomorrow   until midnight
   potluck resume                   take a pause back: by the rules of potluck settings
   potluck resume --for 1h          contribute now, in spite of the rules; only what costs money stays off
 """
 CALLED: Final = {"gpu": "The graphics card", "network": "The network"}
 """What the verdict may be silent about; the switch of computing is told by the verdict itself."""
-UNTOUCHED: Final = frozenset({VerdictCode.CONTRIBUTING, VerdictCode.STARTING})
+UNTOUCHED: Final = frozenset({VerdictCode.CONTRIBUTING, VerdictCode.STARTING, VerdictCode.WAITING})
 """Verdicts that say of a pause that nothing rests for it."""
 _UNITS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 _FOR_HINT: Final = "Write it like this: 1h, 30min, 2d."
@@ -47,7 +48,7 @@ def add(commands: Commands) -> None:
         words = COMMANDS[name].words
         parser = commands.add_parser(
             name,
-            description=f"Potluck's switches: {words}.  What is switched is computing, the gpu or the network.",
+            description=f"Potluck's switches: {words}.  It switches computing, the gpu, one card or the network.",
             epilog=EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -66,8 +67,9 @@ def run(method: str, args: argparse.Namespace) -> int:
     Raises:
         UserProblem: what was given cannot be, or the engine or the disk does not allow it.
     """
-    if args.what not in SUBJECTS:
-        raise BadInput("{what} cannot be switched.", quoted(args.what), ", ".join(SUBJECTS), hint="Choose {names}.")
+    if not re.fullmatch(SWITCHED, args.what):
+        hint = "Choose {names}, or one card, such as cuda:1."
+        raise BadInput("{what} cannot be switched.", quoted(args.what), ", ".join(SUBJECTS), hint=hint)
     now = datetime.now().astimezone()
     until = read_end(args.time, args.until, now)
     home = Home.find(args.home)
@@ -116,8 +118,9 @@ def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None)
         said = {**msgspec.to_builtins(verdict), "sentence": snapshot.sentence}
         say_json({"event": method, "contributing": snapshot.contributing, **said})
         return
-    if args.what in CALLED:
-        print(f"{CALLED[args.what]}: {switch_text(getattr(snapshot.switches, args.what), snapshot.time)}.")
+    if args.what != "computing":
+        called = CALLED.get(args.what, args.what)
+        print(f"{called}: {switch_text(snapshot.switches.named(args.what), snapshot.time)}.")
     print(clean(snapshot.sentence))
     if (method, args.what) == ("pause", "network") and verdict.code in UNTOUCHED and snapshot.reach is None:
         print("All who take part are on this computer, so they go on; only text from elsewhere is not fetched.")
@@ -127,9 +130,8 @@ def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None)
 
 def _tell_other_pauses(switches: Switches, what: str, now: float) -> None:
     """Tell which switches a `resume` of another one leaves off."""
-    for other, called in CALLED.items():
-        switch: UseSwitch = getattr(switches, other)
-        if other != what and switch.at(now) is UseMode.NEVER:
+    for other, called in {**CALLED, **{card: card for card in switches.cards}}.items():
+        if other != what and switches.named(other).at(now) is UseMode.NEVER:
             print(f"{called} stays off. To take that back: potluck resume {other}")
 
 
@@ -140,7 +142,7 @@ def _keep(method: str, home: Home, args: argparse.Namespace, *, until: float | N
     settings = switched(settings, args.what, on=method == "resume", until=until, now=now)
     home.create()
     save_settings(home.settings_file, settings)
-    switch: UseSwitch = getattr(settings, args.what)
+    switch = settings.switches.named(args.what)
     if args.json:
         say_json({"event": method, args.what: switch, "running": False})
     else:

@@ -10,7 +10,7 @@ from core.cli.parsing.options import Commands, add_home, add_json
 from core.cli.printing.say import say_json
 from core.storage.identity import KEY_IN_FILE, in_keyring, keep_in_file, system_keyring
 from core.storage.paths import Home
-from core.system.child_process import own_command
+from core.system.child_process import installed_command
 from core.system.startup import Startup, leave_links, open_links, opens_links, start_at_login, startup
 
 SENTENCES: Final = MappingProxyType(
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserProblem: the system does not allow it.
     """
-    person, program = Path.home(), own_command()
+    person, program = Path.home(), installed_command()
     identity = Home.find(args.home).identity_file
     if args.key_in_file:
         keep_in_file(identity, system_keyring(os.environ))

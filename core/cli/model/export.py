@@ -1,17 +1,22 @@
 """`potluck export`: the newest model as a folder that `transformers` loads."""
 
 import argparse
+import asyncio
 import contextlib
 import os
 import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
+from datetime import datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, UserProblem, WireProblem, check_text, quoted
+from core.base.problems import BadInput, Problem, UserProblem, WireProblem, check_text, quoted
+from core.cli.engine.experts import experts_of
 from core.cli.model.kept_model import KeptModel, KeptState, kept_model, newest_state
 from core.cli.model.model_card import THANKED_MAX, model_card
 from core.cli.model.model_process import use_model
@@ -32,7 +37,13 @@ WRITTEN: Final = frozenset(
     }
 )
 """All that an export writes: a folder that holds anything else is not replaced."""
-
+EXPERTS_GLOB: Final = "experts-[0-9][0-9].safetensors"
+"""And of a model with layers of experts those of one layer each."""
+GATHER_S: Final = 30.0
+"""For so long an engine is asked to gather copies of experts, each time."""
+PATIENCE_S: Final = 45.0
+"""Time without a further copy after which no more are waited for."""
+MISSING_NAMED: Final = 8
 
 TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
 ENTRY: Final = "hub-token"
@@ -82,7 +93,7 @@ def push(folder: Path, repository: str, token: str) -> str:
         from huggingface_hub import HfApi  # noqa: PLC0415 - only needed here
     except ModuleNotFoundError as error:
         message = "Sending a model needs {name}, which is not installed."
-        raise Missing(message, error.name, hint='Install it with: pip install "potluck[train]"') from error
+        raise Missing(message, error.name, hint="Get it with: potluck training-part get") from error
     hub = HfApi(token=token)
     try:
         address = hub.create_repo(repository, private=True, exist_ok=True)
@@ -112,7 +123,12 @@ def run(args: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
             state = newest_state(kept, Path(scratch))
             make_directory(beside, mode=public_directory())
-            done = use_model(kept, state, ["export", "--out", str(beside)], json=args.json)
+            words = ["--experts", str(kept.experts)] if kept.manifest.mixture is not None else []
+            live = gathered(kept, json=args.json)
+            done = use_model(kept, state, ["export", "--out", str(beside), *words], json=args.json)
+            if words:
+                check_whole(done, incomplete=args.incomplete)
+        done |= {"live": live, "now": datetime.now().astimezone().timestamp()}
         (beside / CARD).write_text(_card(kept, state, done, address=args.push or "path/to/this/folder"), "utf-8")
         _replace(folder, beside)
     except OSError as error:
@@ -122,6 +138,59 @@ def run(args: argparse.Namespace) -> int:
     address = _pushed(folder, args, token) if args.push else ""
     _tell(args, kept, state, done, address=address)
     return 0
+
+
+def gathered(kept: KeptModel, *, json: bool) -> int | None:
+    """Have the engine that runs fetch the newest copies of experts that live elsewhere.
+
+    Args:
+        kept: The collaboration.
+        json: Whether JSON goes to stdout.
+
+    Returns:
+        Number of experts that somebody hosts; None: no engine takes part in it now.
+    """
+    if kept.home is None or kept.manifest.mixture is None:
+        return None
+    live, newest = None, time.monotonic()
+    bar, before = ProgressBar(json=json), -1
+    try:
+        while time.monotonic() < newest + PATIENCE_S:
+            seen = asyncio.run(experts_of(kept.home, GATHER_S))
+            if not seen.layers:
+                return live
+            live = sum(bool(one.hosts) for one in seen.known)
+            there = [one for one in seen.known if one.copies]
+            fresh = sum(one.here for one in there)
+            if fresh > before:
+                before, newest = fresh, time.monotonic()
+            bar.show(0.1 * fresh / max(1, len(there)), "Fetching the experts that live elsewhere")
+            if fresh == len(there) >= live > 0:
+                return live
+    except Problem:  # what lies here is exported all the same
+        return live
+    finally:
+        bar.clear()
+    return live
+
+
+def check_whole(done: dict[str, Any], *, incomplete: bool) -> None:
+    """Refuse a model of which experts are missing, unless the person wants it so.
+
+    Args:
+        done: What the child process says (`core.training.programs.mixture_export`).
+        incomplete: Whether they do.
+
+    Raises:
+        BadInput: they do not.
+    """
+    missing = done["missing"]
+    if missing and not incomplete:
+        named = ", ".join(missing[:MISSING_NAMED])
+        more = f" and {len(missing) - MISSING_NAMED} more" if len(missing) > MISSING_NAMED else ""
+        message = "{count} of {places} experts are missing (layer: place): {named}{more}."
+        hint = "Let Potluck run until hosts have saved them, or export without them: add --incomplete."
+        raise BadInput(message, len(missing), done["places"], named, more, hint=hint)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -135,7 +204,9 @@ def check_folder(folder: Path, *, force: bool) -> None:
         BadInput: something is there that would be lost.
     """
     if folder.is_dir():
-        others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
+        others = sorted(
+            path.name for path in folder.iterdir() if path.name not in WRITTEN and not fnmatch(path.name, EXPERTS_GLOB)
+        )
         if others:
             message = "The folder {folder} holds something that is not part of an export: {others}."
             hint = "Name another folder; it is made if it is not there."
@@ -194,6 +265,16 @@ def _tell(args: argparse.Namespace, kept: KeptModel, state: KeptState, done: dic
     if args.json:
         more = {"collaboration": manifest.id.hex(), "epoch": epoch, "address": address}
         say_json({**done, "folder": str(args.folder.expanduser().absolute()), **more})
+        return
+    if "places" in done:
+        experts = f"{done['experts']} of {done['places']} experts"
+        print(
+            f"{clean(manifest.name)} after epoch {epoch} is in {args.folder}, with {experts}.\n"
+            f"{done['loss_name'].capitalize()} on held-out text: {done['loss']:.3f}.\n"
+            f"Load it with: core.tasks.experts.whole.load_whole({str(args.folder)!r})"
+        )
+        if address:
+            print(f"It was sent to {address}, where only you see it until you say otherwise.")
         return
     simpler = ", ".join(f"{name} alone: {loss:.3f}" for name, loss in done["baselines"].items())
     print(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import MANIFEST, load_charter
+from core.backbone.charter import MANIFEST, admissions, load_charter
 from core.backbone.kept_states import STATES
+from core.backbone.offers import EXPERTS
 from core.base.content import chunk_digests, root_digest
 from core.base.manifest import Manifest, read_manifest
 from core.base.problems import BadInput, Damaged, Problem, WireProblem, quoted
@@ -21,6 +21,8 @@ from core.storage.paths import ALONE, Home
 from core.system.atomic_files import problem_of
 from core.system.file_chunks import file_chunks
 
+ALONE_EXPERTS: Final = "experts.safetensors"
+"""File of the experts of a run of `potluck train`, beside its states."""
 LOOKS: Final = 3
 """How often states are looked for: an engine that trains deletes old ones meanwhile."""
 
@@ -35,6 +37,10 @@ class KeptModel:
     states: Path
     board: Board
     """Knows the names of those who took part."""
+    experts: Path
+    """Files of the experts of a mixture, or the one file of a run without others; whether there are any or not."""
+    home: Home | None = None
+    """The home of an engine that takes part in it; None: it is an organiser's folder, or a run without others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +135,8 @@ def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"") -> KeptSta
 def _of_charter(folder: Path) -> KeptModel:
     charter = load_charter(folder)
     board = Board(folder / "board.json", target_samples=charter.manifest.target_samples)
-    board.named(dict(AdmissionLog(folder).newest_names(ROWS_MAX)))
-    return KeptModel(charter.manifest, charter.manifest_path, charter.blobs, folder / STATES, board)
+    board.named(dict(admissions(charter).newest_names(ROWS_MAX)))
+    return KeptModel(charter.manifest, charter.manifest_path, charter.blobs, folder / STATES, board, folder / EXPERTS)
 
 
 def _in_home(home: Home) -> list[KeptModel]:
@@ -146,7 +152,8 @@ def _in_home(home: Home) -> list[KeptModel]:
         board = Board(home.board(name), target_samples=manifest.target_samples)
         blobs = home.blobs if joined else path.parent / "blobs"
         states = (path.parent if joined else path.parent.parent) / "states"
-        found.append(KeptModel(manifest, path, blobs, states, board))
+        experts = path.parent / EXPERTS if joined else path.parent.parent / ALONE_EXPERTS
+        found.append(KeptModel(manifest, path, blobs, states, board, experts, home if joined else None))
     return sorted(found, key=lambda kept: _changed_at(kept.states), reverse=True)
 
 

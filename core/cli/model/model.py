@@ -14,10 +14,14 @@ def add(commands: Commands) -> None:
     export = commands.add_parser(
         "export",
         description="Write the newest model on this computer: config.json, model.safetensors, the tokenizer, and a "
-        "README.md that says what it is and who trained it. Any program that has transformers loads the folder.",
+        "README.md that says what it is, who trained it and how to load it: any program that has transformers does.  "
+        "Where the model has experts, Potluck loads it; an engine that runs first fetches those that live elsewhere.",
     )
     export.add_argument("folder", type=Path, metavar="DIR", help="where to write it")
     export.add_argument("--force", action="store_true", help="replace an earlier export")
+    export.add_argument(
+        "--incomplete", action="store_true", help="a model with experts: also where some of them are missing"
+    )
     export.add_argument(
         "--push",
         metavar=REPOSITORY,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any, Final
 
-from core.api.numbers import amount
+from core.api.numbers import amount, lasting
 from core.api.snapshot import LeaderboardRow
 from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.manifest import Manifest
@@ -49,12 +49,13 @@ def model_card(
         ("Parameters", amount(exported["parameters"])),
         ("Steps", f"{amount(epoch)}, with {amount(samples)} samples"),
         (f"{_words(exported['loss_name']).capitalize()} on held-out text", f"{exported['loss']:.4f} {unit}".strip()),
+        *_experts(exported),
         *((f"The same of {_words(name)} alone", f"{loss:.4f} {unit}") for name, loss in exported["baselines"].items()),
         ("Collaboration", f"`{manifest.id.hex()}`"),
     ]
     return "\n".join(
         [
-            *("---", "library_name: transformers", f"pipeline_tag: {exported['pipeline']}"),
+            *("---", *_library(exported)),
             *("tags:", "- potluck", "- collaborative-training", "---", ""),
             *(f"# {_words(manifest.name)}", "", _words(manifest.summary), ""),
             f"People trained this model together on their own computers, with {PROJECT}.",
@@ -67,7 +68,43 @@ def model_card(
     )
 
 
+def _library(exported: dict[str, Any]) -> Iterable[str]:
+    if "places" not in exported:
+        yield "library_name: transformers"
+        yield f"pipeline_tag: {exported['pipeline']}"
+
+
+def _experts(exported: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """How many experts are in the model, and how old their states were."""
+    if "places" not in exported:
+        return
+    now, saved = exported["now"], exported["saved"]
+    if exported["live"] is not None:
+        yield "Experts that lived at volunteers", f"{amount(exported['live'])} of {amount(exported['places'])}"
+    yield "Experts in this folder", f"{amount(exported['experts'])} of {amount(exported['places'])}"
+    if saved:
+        ages = [lasting(max(0.0, now - at)) for at in (saved[-1], saved[len(saved) // 2], saved[0])]
+        yield "Age of their states", f"{ages[0]} the newest, {ages[1]} the median, {ages[2]} the oldest"
+    if exported["missing"]:
+        yield "Missing (layer: place)", ", ".join(exported["missing"])
+
+
+def _use_mixture(address: str) -> Iterable[str]:
+    """A model with layers of experts needs this program, which has its modules."""
+    yield "With Potluck's own modules; the task digits takes pixels from 0 to 1, of shape (images, pixels):"
+    yield "```python"
+    yield "from core.tasks.experts.whole import load_whole"
+    yield ""
+    yield f'model = load_whole("{address}")'
+    yield "scores = model(images)"
+    yield "```"
+    yield "`experts-NN.safetensors` has the experts of a layer by their places; a row goes to the best that are here."
+
+
 def _use(exported: dict[str, Any], address: str) -> Iterable[str]:
+    if "places" in exported:
+        yield from _use_mixture(address)
+        return
     text = f"People bring their {exported['blank']} computers." if exported["blank"] else "People bring their "
     yield "```python"
     yield f"from transformers import {exported['auto_class']}, pipeline"

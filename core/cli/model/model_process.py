@@ -1,14 +1,12 @@
 """The child process that has torch, for commands that use a model."""
 
 import asyncio
-import importlib.util
 import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 from core.base.problems import WorkerProblem
 from core.cli.model.kept_model import KeptModel, KeptState
-from core.cli.parsing.options import Missing
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
 from core.system.reports import answer
@@ -28,14 +26,10 @@ def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: 
         json: Whether JSON goes to stdout.
 
     Raises:
-        Missing: torch or transformers is not installed.
+        NoTrainingPart: torch is not here.
         UserProblem: the child says so.
         WorkerProblem: it failed.
     """
-    for name in ("torch", "transformers"):
-        if importlib.util.find_spec(name) is None:
-            message = "This command needs {name}, which is not installed."
-            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"')
     where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
     command = [*own_command("use-model", "core.training.programs.use"), *where, "--with-parent", *words]
     bar = ProgressBar(json=json)

@@ -1,7 +1,6 @@
-"""`potluck invite`, and what commands of an organiser share at the folder of a collaboration, such as its beginning."""
+"""What commands of an organiser share at the folder of a collaboration, such as its beginning."""
 
 import argparse
-import asyncio
 import contextlib
 import shlex
 import shutil
@@ -12,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from core.api.numbers import amount
-from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter, only_command
-from core.backbone.invitations import DAY_S, Invitation, first_invitation, write_invitations
+from core.backbone.charter import Charter
+from core.backbone.invitations import Invitation, first_invitation
 from core.backbone.link import link_to, read_hosts
 from core.backbone.ports import Ports, read_ports
 from core.base.ids import fingerprint
@@ -23,43 +21,11 @@ from core.base.usual_link import LINK_DAYS
 from core.cli.printing.say import say_json
 from core.net.addresses.hosts import SAID, Reach, reach
 from core.net.clock import Clock
+from core.storage.paths import FOUNDED, Home
 from core.system.atomic_files import make_directory, problem_of
 from core.system.file_lock import held
 
 LOCK_S = 1.0
-
-
-def run_invite(args: argparse.Namespace) -> int:
-    """`potluck invite`; see `potluck invite --help`."""
-    return asyncio.run(_invite(args))
-
-
-async def _invite(args: argparse.Namespace) -> int:
-    charter, hosts = load_charter(args.charter.expanduser().absolute()), read_hosts(args.host)
-    now = Clock().now()
-    async with only_command(charter):
-        invitations = charter.invitations
-        if args.withdraw is not None:
-            _withdraw(charter, invitations, args.withdraw)
-        elif not args.list:
-            made = first_invitation(now, uses=args.uses, days=args.days)
-            write_invitations(charter.folder, [*invitations, made])
-            invitations = [made]
-    if args.withdraw is None:
-        log = AdmissionLog(charter.folder)
-        for invitation in invitations:
-            _say(args, invitation, link=link_of(charter, invitation, hosts), used=log.used(invitation), now=now)
-    elif not args.json:
-        print("Withdrawn: it lets nobody in any more.  Those whom it has let in stay members.")
-    return 0
-
-
-def _withdraw(charter: Charter, invitations: list[Invitation], named: str) -> None:
-    left = [invitation for invitation in invitations if named not in {invitation.id, invitation.secret}]
-    if len(left) == len(invitations):
-        hint = "List all with: potluck invite --list --charter {folder}"
-        raise BadInput("There is no invitation {named}.", named[:40], shlex.quote(str(charter.folder)), hint=hint)
-    write_invitations(charter.folder, left)
 
 
 def link_of(charter: Charter, invitation: Invitation, hosts: Sequence[str] = ()) -> str:
@@ -73,18 +39,6 @@ def link_of(charter: Charter, invitation: Invitation, hosts: Sequence[str] = ())
     kept = read_ports(charter.folder)
     told = hosts or kept.hosts
     return str(link_to(told, kept.desk, charter.manifest.id, invitation.secret)) if told and kept.desk else ""
-
-
-def _say(args: argparse.Namespace, invitation: Invitation, *, link: str, used: int, now: float) -> None:
-    if args.json:
-        facts = {"id": invitation.id, "uses_max": invitation.uses_max, "used": used, "expires": invitation.expires}
-        say_json({"event": "invitation", "link": link, **facts})
-        return
-    most = "any number of computers" if invitation.uses_max is None else f"{invitation.uses_max} computers"
-    days = None if invitation.expires is None else (invitation.expires - now) / DAY_S
-    lasts = "without an end" if days is None else f"for {days:.1f} days more" if days > 0 else "expired"
-    print(f"{invitation.id}  lets in {most}, has let in {used}, {lasts}")
-    print(f"          {link or 'Start the backbone once, then list the invitations: the link names its address.'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +106,7 @@ def say(args: argparse.Namespace, done: Founded, ports: Ports) -> None:
     invitation = charter.invitations[0]
     link = link_of(charter, invitation)
     command = f"potluck backbone --charter {shlex.quote(str(charter.folder))}"
-    command += "" if ports.host else " --host ADDRESS"
+    command = "potluck engine" if args.with_engine else command if ports.host else f"{command} --host ADDRESS"
     if args.json:
         facts = {"charter": str(charter.folder), "collaboration": manifest.id.hex(), "link": link, "command": command}
         facts["fingerprint"] = fingerprint(manifest.authority_id)
@@ -181,7 +135,8 @@ def _lasting(args: argparse.Namespace, invitation: Invitation) -> str:
 
 def place(args: argparse.Namespace, name: str) -> Path:
     """Where the charter of a collaboration of this name goes."""
-    return (args.charter or Path(_folder(name))).expanduser().absolute()
+    among = Home.find(args.home).directory / FOUNDED if args.with_engine else Path()
+    return (args.charter or among / _folder(name)).expanduser().absolute()
 
 
 def _folder(name: str) -> str:
@@ -193,11 +148,11 @@ def _folder(name: str) -> str:
 def ports_of(args: argparse.Namespace) -> Ports:
     """Where the backbone is to be found, as the options have it."""
     hosts = read_hosts(args.host)
-    peers, desk = _free_ports(2)
+    peers, desk = free_ports(2)
     return Ports(peers=peers, desk=args.desk_port or desk, host="".join(hosts[:1]), also=hosts[1:])
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that nothing listens at now: a backbone keeps them as long as nothing takes them meanwhile."""
     with contextlib.ExitStack() as stack:
         made = [stack.enter_context(socket.socket()) for _ in range(count)]

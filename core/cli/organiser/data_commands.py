@@ -240,7 +240,7 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
     for name in ("fsspec", "tokenizers"):
         if importlib.util.find_spec(name) is None:
             message = "This command needs {name}, which is not installed."
-            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"')
+            raise Missing(message, name, hint="Get it with: potluck training-part get")
     command = [*own_command("data-work", "core.training.programs.data"), "--asked", msgspec.json.encode(asked).decode()]
     bar = ProgressBar(json=json)
     bar.show(0.0, "Opening the source")

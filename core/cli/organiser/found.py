@@ -18,12 +18,13 @@ from core.base.manifest import FOUNDER
 from core.base.problems import BadInput
 from core.cli.organiser.charter import Founded, check_free, invitation, move, place, ports_of, say, workplace
 from core.cli.organiser.found_questions import ask
+from core.cli.organiser.host import take_part
 from core.cli.organiser.recipes import Chosen
 from core.cli.printing.tables import losses_of
 from core.cli.volunteer.needs import needs_of, sentences
 from core.engine.founding import found
 from core.engine.text.own_text import own_text
-from core.system.progress_bar import ProgressBar
+from core.storage.paths import Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,10 @@ def run(args: argparse.Namespace) -> int:
     chosen = _chosen(args)
     folder = place(args, args.name or chosen.path.stem)
     ports = ports_of(args)
-    say(args, asyncio.run(_found(Founding(chosen, folder, ports, invitation(args)))), ports)
+    done = asyncio.run(_found(Founding(chosen, folder, ports, invitation(args))))
+    if args.with_engine:
+        done.facts["running"] = take_part(Home.find(args.home), done.charter)
+    say(args, done, ports)
     return 0
 
 
@@ -75,7 +79,8 @@ def _chosen(args: argparse.Namespace) -> Chosen:
         msgspec.convert(msgspec.to_builtins(recipe), type(recipe))
     except msgspec.ValidationError as error:
         raise BadInput("What was said cannot be used: {error}.", error, hint="Use fewer words.") from error
-    return replace(chosen, recipe=recipe, start=args.start.expanduser().absolute() if args.start is not None else None)
+    start = args.start.expanduser().absolute() if args.start is not None else None
+    return replace(chosen, recipe=recipe, start=start, tells=args.progress)
 
 
 def _with_rights(source: DataSource, said: Mapping[str, str]) -> DataSource:
@@ -94,7 +99,7 @@ async def _found(asked: Founding) -> Founded:
     folder, chosen = asked.folder, asked.chosen
     check_free(folder)
     async with workplace(folder) as work:
-        shards, bar = work / "shards", ProgressBar(json=chosen.json)
+        shards, bar = work / "shards", chosen.bar
         try:
             text = await own_text(
                 chosen.recipe, shards, stage=lambda said, share: bar.show(share, said, part="Cutting the text")

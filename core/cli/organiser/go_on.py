@@ -20,6 +20,7 @@ from core.base.problems import BadInput, Damaged, Problem
 from core.base.state_header import ORIGIN_BYTES
 from core.cli.model.kept_model import KeptModel, kept_model, newest_state
 from core.cli.organiser import charter as founding
+from core.cli.organiser.host import take_part
 from core.engine.text.own_text import link_or_copy
 from core.engine.text.shard_sharing import SHARDS
 from core.net.clock import Clock
@@ -46,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
     kept = kept_model(argparse.Namespace(home=args.home, collaboration=args.go_on, charter=folder))
     args.name = args.name or next_name(kept.manifest.name)
     ports = founding.ports_of(args)
-    founding.say(args, asyncio.run(_found(args, kept, ports)), ports)
+    done = asyncio.run(_found(args, kept, ports))
+    if args.with_engine:
+        done.facts["running"] = take_part(Home.find(args.home), done.charter)
+    founding.say(args, done, ports)
     return 0
 
 

@@ -5,40 +5,22 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
-
+from core.api.moderation import PersonView
 from core.api.numbers import amount
-from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import load_charter, revoked_keys
-from core.backbone.names import BACKBONE_NAME
-from core.backbone.people import BOARD, PEOPLE, read_people
-from core.backbone.serve import LOCK
+from core.backbone.charter import admissions, load_charter, revoked_keys
+from core.backbone.moderators.seen_parts import DISTANCES, read_distances
+from core.backbone.people import BOARD, PEOPLE, people_view, read_people
+from core.backbone.ports import LOCK
+from core.base.names import BACKBONE_NAME
+from core.cli.printing.people_tables import parts_text
 from core.cli.printing.say import say_json
 from core.cli.printing.tables import clean, leaderboard_text
 from core.ledger.board import Board
-from core.ledger.ledger import ROWS_MAX, LedgerRow
+from core.ledger.ledger import ROWS_MAX
 from core.system.file_lock import is_held
 
+NOT_SEEN = "This backbone has averaged nobody's parts: rounds of few volunteers need no help."
 NOT_RUNNING = "No backbone runs on this charter: this is what the last one has seen."
-
-
-class Person(msgspec.Struct, frozen=True):
-    """An account that was let in, with all its computers."""
-
-    name: str
-    key: str
-    """The first one of the account."""
-    here: bool
-    came: float | None
-    """When the last stay began, Unix seconds; None: was never seen."""
-    left: float | None
-    """When it ended; None: it has not, as far as the backbone knew."""
-    samples: int
-    share: float
-    """Part of all samples, 0 to 1."""
-    revoked: bool
-    computers: int
-    """Number of its keys, without those that it has ended itself."""
 
 
 class _Kept:
@@ -53,30 +35,16 @@ class _Kept:
         self.folder = charter.folder
         self.authority = charter.manifest.authority_id
         self.runs = is_held(self.folder / LOCK)
-        self.log = AdmissionLog(self.folder)
+        self.log = admissions(charter)
         self.board = Board(self.folder / BOARD, target_samples=charter.manifest.target_samples)
         self.board.named(dict(self.log.newest_names(ROWS_MAX)))
         self.revoked = revoked_keys(charter)
+        self.distances = read_distances(self.folder / DISTANCES)
 
-    def people(self) -> list[Person]:
+    def people(self) -> list[PersonView]:
         """All but the backbone: those here first, then those who gave most."""
         stays, rows = read_people(self.folder / PEOPLE), self.board.ledger.rows
-        total = sum(row.samples for row in rows.values())
-        people, accounts = [], self.log.accounts
-        names = {accounts.of(key): name for key, name in self.log.newest_names(ROWS_MAX) if name != BACKBONE_NAME}
-        for account, name in names.items():
-            keys, lasting = accounts.keys(account), accounts.lasting(account)
-            samples = sum(rows.get(key, LedgerRow()).samples for key in keys)
-            known = [stays[key] for key in keys if key in stays]
-            # Of several computers the one counts that is here, or was here last.
-            stay = max(known, key=lambda one: (one.left is None, one.left or one.came), default=None)
-            came, left = (None, None) if stay is None else (stay.came, stay.left)
-            here = self.runs and stay is not None and left is None
-            share = samples / total if total else 0.0
-            revoked = all(key in self.revoked for key in lasting)
-            computers = sum(key not in accounts.ended for key in keys)
-            people.append(Person(name, keys[0].hex(), here, came, left, samples, share, revoked, computers))
-        return sorted(people, key=lambda one: (not one.here, -one.samples, one.name))
+        return people_view(self.log, rows, stays, self.distances, self.revoked, runs=self.runs)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     here = sum(one.here for one in people)
     print(f"{amount(here)} of {amount(len(people))} are here." if kept.runs else NOT_RUNNING)
     for one in people:
-        print(clean(f"{one.name}{_computers(one)}{' (shut out)' if one.revoked else ''}: {_when(one)}; {_gave(one)}"))
+        print(clean(f"{one.name}{_computers(one)}{' (shut out)' if one.shut_out else ''}: {_when(one)}; {_gave(one)}"))
+    print(parts_text([(one.name, one.parts) for one in people], NOT_SEEN))
     if households := len(kept.log.revocations.households):
         are = "households are" if households > 1 else "household is"
         print(f"{amount(households)} {are} shut out: nobody new comes in from there.")
@@ -117,11 +86,11 @@ def leaderboard(args: argparse.Namespace) -> None:
     print(leaderboard_text(standings))
 
 
-def _computers(one: Person) -> str:
+def _computers(one: PersonView) -> str:
     return f", {one.computers} computers" if one.computers > 1 else ""
 
 
-def _when(one: Person) -> str:
+def _when(one: PersonView) -> str:
     if one.came is None:
         return "never seen"
     if one.here:
@@ -135,5 +104,5 @@ def _moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
-def _gave(one: Person) -> str:
+def _gave(one: PersonView) -> str:
     return f"{amount(one.samples)} samples, {one.share:.1%} of all" if one.samples else "has given nothing yet"

@@ -9,6 +9,7 @@ from core.cli.parsing.options import Commands, add_home, add_hosts, add_json, ad
 def add(commands: Commands) -> None:
     """Add the commands to the program."""
     _add_found(commands)
+    _add_hosting(commands)
     _add_plan(commands)
     _add_train(commands)
 
@@ -37,7 +38,29 @@ def _add_found(commands: Commands) -> None:
     found.add_argument(
         "--desk-port", type=whole(1, 65_535), metavar="N", help="port that the link names (default: a free one, kept)"
     )
+    words = "this computer's Potluck runs the backbone and takes part; the charter goes into its home, unless named"
+    found.add_argument("--with-engine", action="store_true", help=words)
+    found.add_argument("--progress", action="store_true", help="print a line of JSON, too, for each step on the way")
     found.set_defaults(run=_run_found)
+
+
+def _add_hosting(commands: Commands) -> None:
+    host = commands.add_parser(
+        "host",
+        description="Have this computer's Potluck run the backbone of a charter, and take part in its collaboration.  "
+        "The backbone begins and ends with Potluck.",
+    )
+    host.add_argument("folder", type=Path, metavar="DIR", help="the collaboration's manifest, keys and files")
+    host.add_argument("--stop", action="store_true", help="run it no more; members train on without it for four days")
+    where = commands.add_parser(
+        "where",
+        description="From where others could reach a backbone of this computer: its addresses, and whether the router "
+        "opens ports, which is tried with one that is given back.",
+    )
+    for command, function in ((host, "run"), (where, "where")):
+        add_home(command)
+        add_json(command)
+        command.set_defaults(run=calling(f"core.cli.organiser.host:{function}"))
 
 
 def _run_found(args: argparse.Namespace) -> int:

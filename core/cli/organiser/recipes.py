@@ -22,13 +22,14 @@ from core.base.recipe import Recipe
 from core.cli.organiser.changes import changes_of
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.parsing.quantities import read_rate
-from core.cli.volunteer.needs import Needs, needs_of, sent_in_epoch
+from core.cli.printing.say import say_json
+from core.cli.volunteer.needs import ExpertNeeds, Needs, expert_needs, expert_sentences, needs_of, sent_in_epoch
 from core.engine.founding import Prepared, found, prepare
 from core.engine.text.data_secrets import kept_secrets, secret_names
 from core.storage.recipes import called, open_recipe
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
-from core.system.reports import Reports, reports
+from core.system.reports import PROGRESS, Reports, reports
 
 EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
 """Events that `core.training.programs.alone` reports."""
@@ -48,6 +49,8 @@ class Chosen:
     """A folder of `transformers` with the model to go on from; None: a new model."""
     changes: Mapping[str, Number] = field(default_factory=dict)
     """Values that are other ones than the recipe's, by dotted keys."""
+    tells: bool = False
+    """Whether lines of JSON say how far the preparation is."""
 
     @classmethod
     def of(cls, args: argparse.Namespace, changes: Mapping[str, Number] = MappingProxyType({})) -> "Chosen":
@@ -69,9 +72,14 @@ class Chosen:
         """How sentences call the recipe, its changed values included."""
         return called(self.path, self.changes)
 
+    @property
+    def bar(self) -> ProgressBar:
+        """Shows how far the preparation is."""
+        return ProgressBar(json=self.json, say=_say_progress if self.tells else None)
+
     async def prepare(self, out: Path) -> Prepared:
         """Read the text and prepare the task, with a bar in the terminal."""
-        bar = ProgressBar(json=self.json)
+        bar = self.bar
         bar.show(0.0, "Checking the recipe")
         try:
             prepared = await prepare(
@@ -112,6 +120,12 @@ class RecipePlan(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", t
     """An epoch of a number of computers like this one."""
     hour_bytes: float
     """Sent in an hour, and as much received."""
+    experts: ExpertNeeds | None = None
+    """What the experts of a mixture take; None: it has none."""
+
+
+def _say_progress(share: float, text: str) -> None:
+    say_json({"event": PROGRESS, "share": round(share, 3), "text": text})
 
 
 def run_plan(args: argparse.Namespace) -> int:
@@ -151,6 +165,10 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
     averaging_s, together_s = sent / upload, alone_s / args.peers
     busy_s = max(averaging_s, together_s) if manifest.averaging.overlaps else averaging_s + together_s
     epoch_s = busy_s + measured["step_s"]
+    experts = None
+    if manifest.mixture is not None:
+        speed_s = measured["samples_per_s"]
+        experts = expert_needs(prepared.costs, manifest, manifest.mixture, samples_per_s=speed_s, peers=args.peers)
     return RecipePlan(
         needs=needs_of(prepared.costs, manifest, blob_bytes=blobs),
         device=measured["device"],
@@ -166,11 +184,13 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
         averaging_s=averaging_s,
         epoch_s=epoch_s,
         hour_bytes=sent * HOUR_S / epoch_s,
+        experts=experts,
     )
 
 
 def _plan_sentences(plan: RecipePlan) -> str:
     card = f", {volume(plan.device_bytes)} on the graphics card" if plan.device_bytes else ""
+    of_experts = "" if plan.experts is None else "\n" + expert_sentences(plan.experts, peers=plan.peers)
     return (
         f"Parameters: {amount(plan.needs.parameters)}.\n"
         f"This computer ({plan.device}, {plan.threads} thread{'' if plan.threads == 1 else 's'}, "
@@ -182,7 +202,7 @@ def _plan_sentences(plan: RecipePlan) -> str:
         f"With {plan.peers} computer{'' if plan.peers == 1 else 's'} like it, each with {speed(plan.upload_bytes_s)}:\n"
         f"  epoch    {lasting(plan.epoch_s)}, the averaging in it {lasting(plan.averaging_s)}\n"
         f"  network  {volume(plan.hour_bytes)} an hour each way, {volume(plan.hour_bytes * MONTH_HOURS)} a month "
-        f"if it never stops; {volume(plan.needs.download_bytes)} to join"
+        f"if it never stops; {volume(plan.needs.download_bytes)} to join{of_experts}"
     )
 
 

@@ -7,18 +7,18 @@ import shlex
 import time
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 from ipaddress import ip_address
 from typing import Final
 
 from core.backbone.admission_log import AdmissionLog
-from core.backbone.charter import Charter, load_charter, only_command, revoke, revoked_keys
+from core.backbone.charter import Charter, admissions, load_charter, only_command, revoke, revoked_keys
 from core.backbone.invitations import write_invitations
-from core.backbone.names import BACKBONE_NAME
 from core.backbone.revocations import Revocation, Revocations, household_mark
 from core.base.ids import PeerId
+from core.base.names import BACKBONE_NAME
 from core.base.problems import BadInput, quoted
 from core.base.rate_limit import household
+from core.cli.parsing.options import read_moment
 from core.cli.printing.say import agrees, say_json
 from core.cli.printing.tables import clean
 from core.net.clock import Clock
@@ -52,7 +52,7 @@ class _Choice:
 
     def keys(self) -> list[PeerId]:
         """The keys that are not shut out, or let in again, already; one that was named is shut out once more."""
-        revoked, log = revoked_keys(self.charter), AdmissionLog(self.charter.folder)
+        revoked, log = revoked_keys(self.charter), admissions(self.charter)
         admitted = log.admitted
         if self.named:
             return [key for key in self.named if key in revoked or not self.undo]
@@ -94,7 +94,7 @@ class _Choice:
 
 async def _revoke(args: argparse.Namespace) -> int:
     charter = load_charter(args.charter.expanduser().absolute())
-    choice, log = _choice(args, charter), AdmissionLog(charter.folder)
+    choice, log = _choice(args, charter), admissions(charter)
     keys, door = choice.keys(), choice.door()
     if not keys and not door:
         none = "Nobody came in so, or all who did are shut out already."
@@ -120,7 +120,7 @@ async def _revoke(args: argparse.Namespace) -> int:
 
 def _tell(args: argparse.Namespace, choice: _Choice, keys: list[PeerId], *, number: int) -> None:
     """Say what was done, and by which open door the same person comes in with another key."""
-    log, folder = AdmissionLog(choice.charter.folder), shlex.quote(str(choice.charter.folder))
+    log, folder = admissions(choice.charter), shlex.quote(str(choice.charter.folder))
     for key in keys if args.json else ():
         event = "let_in" if args.undo else "revoked"
         say_json({"event": event, "key": key.hex(), "name": log.name_of(key), "number": number})
@@ -130,14 +130,14 @@ def _tell(args: argparse.Namespace, choice: _Choice, keys: list[PeerId], *, numb
         print(f"{clean(name)} {done}{several}: all peers learn it within a minute.")
     one = log.admitted.get(choice.named[0]) if choice.named and not (args.json or args.undo) else None
     now, invitations = Clock().now(), choice.charter.invitations
-    if one is not None and any(each.id == one.invitation and log.is_open(each, now) for each in invitations):
+    if one is not None and any(each.id == one.invitation and log.uses.is_open(each, now) for each in invitations):
         print(f"Its invitation {one.invitation} still lets the same person in with a new key.  To end that:")
         print(f"  potluck invite --charter {folder} --withdraw {one.invitation}")
         print(f"  potluck revoke --charter {folder} --household {one.key}")
 
 
 def _choice(args: argparse.Namespace, charter: Charter) -> _Choice:
-    log = AdmissionLog(charter.folder)
+    log = admissions(charter)
     if (args.who is not None) is any(said is not None for said in (args.invitation, args.household, args.since)):
         raise BadInput("Say who is meant: a name or a key, or some of --invitation, --household and --since.")
     named = [] if args.who is None else _named(log, args.who)
@@ -145,7 +145,7 @@ def _choice(args: argparse.Namespace, charter: Charter) -> _Choice:
         raise BadInput("The backbone itself cannot be shut out.")
     by = None if args.invitation is None else _invitation(charter, log, args.invitation)
     mark = None if args.household is None else _mark(charter, log, args.household)
-    return _Choice(charter, named, by, mark, 0.0 if args.since is None else _moment(args.since), args.undo)
+    return _Choice(charter, named, by, mark, 0.0 if args.since is None else read_moment(args.since), args.undo)
 
 
 def _named(log: AdmissionLog, who: str) -> list[PeerId]:
@@ -179,11 +179,3 @@ def _mark(charter: Charter, log: AdmissionLog, said: str) -> str:
             raise BadInput("The household of {words} is not known.", quoted(said), hint="Name its address.") from None
         return one.household
     return household_mark(charter.authority.seed, household(said))
-
-
-def _moment(said: str) -> float:
-    try:
-        return datetime.fromisoformat(said.strip()).timestamp()  # of this computer's zone, if it names none
-    except (ValueError, OverflowError, OSError) as error:
-        hint = "Write it like this: 2026-11-24, or '2026-11-24 18:30'."
-        raise BadInput("{words} is not a date.", quoted(said), hint=hint) from error

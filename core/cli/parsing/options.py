@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -154,7 +155,20 @@ def calling(target: str) -> Callable[[argparse.Namespace], int]:
             if name.partition(".")[0] == "core":
                 raise
             message = "This command needs {name}, which is not installed."
-            raise Missing(message, name, hint='Install it with: pip install "potluck[train]"') from error
+            raise Missing(message, name, hint="Get it with: potluck training-part get") from error
         return int(getattr(module, function_name)(args))
 
     return run
+
+
+def read_moment(said: str) -> float:
+    """The moment that a person has written, Unix seconds.
+
+    Raises:
+        BadInput: it is not one.
+    """
+    try:
+        return datetime.fromisoformat(said.strip()).timestamp()  # of this computer's zone, if it names none
+    except (ValueError, OverflowError, OSError) as error:
+        hint = "Write it like this: 2026-11-24, or '2026-11-24 18:30'."
+        raise BadInput("{words} is not a date.", quoted(said), hint=hint) from error

@@ -105,9 +105,26 @@ def read_limit(text: str) -> int | None:
     return None if text.lower() in _NO_LIMIT else read_whole(text.removesuffix("%").strip())
 
 
+def read_experts(text: str) -> int | None:
+    """Number of experts: 6, off; None: auto.
+
+    Raises:
+        BadInput: it is not valid.
+    """
+    word = text.lower()
+    if word == "auto":
+        return None
+    return 0 if word in _NO_LIMIT else read_whole(text)
+
+
 def read_names(text: str) -> list[str]:
     """Names of programs, with commas between them; "none" alone: no name."""
     return [] if text.lower() in _NO_LIMIT else read_programs(text)
+
+
+def read_none(text: str) -> str:
+    """Words as they are; "none" alone: no word."""
+    return "" if text.lower() in _NO_LIMIT else text
 
 
 def _parted(text: str, hint: str) -> tuple[float, str]:

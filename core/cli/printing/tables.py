@@ -1,6 +1,6 @@
 """Snapshots in a few aligned lines of plain text.  Text of strangers is made harmless first."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -63,6 +63,9 @@ def status_text(snapshot: Snapshot) -> str:
     ]
     if snapshot.data is not None:
         rows.append(("Text", clean(_data(snapshot.data))))
+    if (hosting := snapshot.hosting) is not None:
+        wait = f", 95 of 100 within {max(1, round(1000 * hosting.wait_s))} ms" if hosting.wait_s else ""
+        rows.append(("Experts", f"hosting {hosting.experts:,}: {hosting.answered:,} requests answered{wait}"))
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
         up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))
@@ -94,8 +97,8 @@ def _data(view: DataView) -> str:
 def _switches(snapshot: Snapshot) -> str:
     """Where the person's switches stand; those that stand where everybody's do are left out."""
     said = ["contributing" if snapshot.contributing else "paused"]
-    for subject in SUBJECTS:
-        switch: UseSwitch = getattr(snapshot.switches, subject)
+    for subject in (*SUBJECTS, *snapshot.switches.cards):
+        switch = snapshot.switches.named(subject)
         if switch.at(snapshot.time) is not UseMode.RULES or switch.ends(snapshot.time) is not None:
             said.append(f"{subject} {switch_text(switch, snapshot.time)}")
     return "; ".join(said)
@@ -159,10 +162,20 @@ def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
         )
         for row in standings
     ]
+    return columns(rows, left={0, 2})
+
+
+def columns(rows: Sequence[Sequence[str]], *, left: Container[int]) -> str:
+    """Rows of one length, in aligned columns.
+
+    Args:
+        rows: At least one.
+        left: Columns that begin at one place; the others end there.
+    """
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
-            text.ljust(width) if column in {0, 2} else text.rjust(width)
+            text.ljust(width) if column in left else text.rjust(width)
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows

@@ -1,15 +1,19 @@
-"""`potluck account`: a person's own computers in the collaboration that this one takes part in."""
+"""`potluck account`: a person's own computers in the collaboration that this one takes part in, and the way out."""
 
 import argparse
+import asyncio
 import time
 from typing import Final
 
 import msgspec
 
-from core.api.account import AccountAct, AccountView, AccountWish, DeviceView
-from core.cli.printing.say import say_json
+from core.api.account import WAYS_OUT, AccountAct, AccountView, AccountWish, DeviceView
+from core.backbone.kept_pass import FILE
+from core.cli.printing.say import agrees, say_json
 from core.cli.printing.tables import clean
+from core.cli.volunteer.joining import begin_again
 from core.control.one_call import call_once
+from core.engine.remembered.collaborations import Collaborations
 from core.storage.paths import Home
 
 ASKING_S: Final = 60.0
@@ -23,10 +27,17 @@ def run(args: argparse.Namespace) -> int:
         Problem: the engine's, or the backbone's.
     """
     wish = msgspec.convert({"act": args.act, "who": args.who[:100]}, AccountWish)
-    params = msgspec.to_builtins(wish)
-    view: AccountView = call_once(Home.find(args.home), "account", params, kind=AccountView, timeout_s=ASKING_S)
+    params, home = msgspec.to_builtins(wish), Home.find(args.home)
+    if wish.act in WAYS_OUT and not args.yes and not agrees(f"{WAYS_OUT[wish.act][0]} Go on?"):
+        print("Nothing has changed.")
+        return 0
+    view: AccountView = call_once(home, "account", params, kind=AccountView, timeout_s=ASKING_S)
+    if wish.act in WAYS_OUT:
+        _leave(home, view.collaboration)
     if args.json:
         say_json({"event": "account", **msgspec.to_builtins(view)})
+    elif wish.act in WAYS_OUT:
+        print(WAYS_OUT[wish.act][1])
     elif wish.act is AccountAct.ADD:
         print("Open this link in Potluck on your other computer, or type there: potluck join LINK")
         print(view.link)
@@ -39,6 +50,15 @@ def run(args: argparse.Namespace) -> int:
         if not view.told:
             print("It gets no pass any more.  Peers are not told, so that the one it has holds for up to 4 days.")
     return 0
+
+
+def _leave(home: Home, collaboration: str) -> None:
+    """Forget the pass and the link, and have the engine go on without them."""
+    (home.state(collaboration) / FILE).unlink(missing_ok=True)
+    kept = Collaborations(home)
+    if any(one.id == collaboration for one in kept.all()):
+        kept.leave(collaboration)
+    asyncio.run(begin_again(home))
 
 
 def _line(one: DeviceView) -> str:

@@ -9,6 +9,8 @@ ACTS: Final = {
     AccountAct.LIST: "list the computers of your account",
     AccountAct.ADD: "make a link by which one further computer of yours comes in, within an hour",
     AccountAct.END: "let one of them in no more, such as a stolen one",
+    AccountAct.SIGN_OUT: "have this computer give its pass up and leave",
+    AccountAct.TAKE_OUT: "let none of them in any more, and have your name leave the board",
 }
 
 
@@ -24,6 +26,7 @@ def add(commands: Commands) -> None:
         "act", nargs="?", default="list", choices=[*map(str, ACTS)], metavar="ACT", help=", ".join(ACTS)
     )
     account.add_argument("who", nargs="?", default="", metavar="COMPUTER", help="its name, or the beginning of its key")
+    account.add_argument("--yes", action="store_true", help="ask nothing")
     add_home(account)
     add_json(account)
     account.set_defaults(run=calling("core.cli.volunteer.account:run"))

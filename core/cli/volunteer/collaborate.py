@@ -1,6 +1,7 @@
 """Commands that take part in a collaboration or organise one.
 
-Part: `demo`, `engine`, `join`, `choose`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`, `copies`.
+Part: `demo`, `engine`, `join`, `login`, `choose`, `leave`, `collaborations`; organise: `backbone`, `invite`, `revoke`,
+`copies`.
 
 packaging/bootstrap.py reads the options of `demo` before anything is installed: what this module imports, and what that
 imports, is of the standard library.
@@ -36,6 +37,7 @@ def add(commands: Commands) -> None:
     _add_revoke(commands)
     _add_copies(commands)
     _add_joining(commands)
+    _add_directory(commands)
 
 
 def _add_demo(commands: Commands) -> None:
@@ -146,6 +148,15 @@ def _add_backbone(commands: Commands) -> None:
         metavar="DIR",
         help="give members the shards of this folder (default: those of the charter)",
     )
+    backbone.add_argument(
+        "--stand-in",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="make a backbone of a collaboration that this computer takes part in, where the others are gone: with a "
+        "key of its own, which the moderators have to sign (default: the first)",
+    )
+    add_home(backbone)
     port = whole(0, 65_535)
     backbone.add_argument("--port", type=port, metavar="N", default=0, help="port for peers (default: kept)")
     backbone.add_argument("--desk-port", type=port, metavar="N", default=0, help="port that the link names (the same)")
@@ -157,22 +168,32 @@ def _add_backbone(commands: Commands) -> None:
         default="127.0.0.1",
         help="address at which the page is served (default: loopback)",
     )
+    backbone.add_argument(
+        "--database",
+        metavar="ADDRESS",
+        default="",
+        help="PostgreSQL for the page's accounts, such as postgresql://potluck@localhost/potluck (default: a file)",
+    )
     backbone.set_defaults(run=calling("core.cli.organiser.backbone:run"))
 
 
 def _add_invite(commands: Commands) -> None:
     invite = commands.add_parser(
         "invite",
-        description="Invitations to the collaboration of a backbone on this computer, which may be running.",
+        description="Invitations to a collaboration: by the charter in a folder, whose backbone may be running; or to "
+        "one that this computer takes part in, by its charter, or the link with which it came in.",
     )
-    _add_charter(invite)
+    words = "a collaboration that this computer takes part in (default: the first)"
+    invite.add_argument("which", nargs="?", metavar="NAME", help=words)
+    invite.add_argument("--charter", type=Path, metavar="DIR", help="the folder of a collaboration that you founded")
+    add_home(invite)
     add_json(invite)
     add_lasting(invite, link="it")
     add_hosts(invite, words="address of the backbone in the link (default: its last ones)")
     which = invite.add_mutually_exclusive_group()
     which.add_argument("--list", action="store_true", help="list the invitations, with their links")
     which.add_argument("--withdraw", metavar="ID", help="end an invitation; those whom it has let in stay members")
-    invite.set_defaults(run=calling("core.cli.organiser.charter:run_invite"))
+    invite.set_defaults(run=calling("core.cli.organiser.host:invite"))
 
 
 def _add_revoke(commands: Commands) -> None:
@@ -205,6 +226,15 @@ def _add_copies(commands: Commands) -> None:
         "goes back to one, also while they train, and who is away when they come back.",
     )
     copies.add_argument("--back-to", type=whole(1, 10**9), metavar="N", help="the copy from which everybody goes on")
+    copies.add_argument(
+        "--every",
+        type=whole(0, 7 * 24 * 60),
+        metavar="MINUTES",
+        help="how often a copy is taken while somebody trains, as far as lines allow; 0: as usual",
+    )
+    mirror = "folder or fsspec URL at which the newest copy is put, too; again for a further one"
+    copies.add_argument("--mirror", action="append", default=[], metavar="ADDRESS", help=mirror)
+    copies.add_argument("--no-mirror", action="append", default=[], metavar="ADDRESS", help="use this one no more")
     copies.add_argument("--words", default="", metavar="TEXT", help="why, for everybody")
     _add_charter(copies)
     add_json(copies)
@@ -221,6 +251,7 @@ def _add_joining(commands: Commands) -> None:
     """Joining by a link, going back to a collaboration, and leaving one."""
     for name, argument, meaning in (
         ("join", "LINK", "its link; the name of one that was joined; - to be read"),
+        ("login", "LINK", "its link; the name of one that was joined (default: the first); - to be read"),
         ("leave", "NAME", "which one (default: the first)"),
         ("choose", "NAME", "its name, or how its id begins"),
         ("collaborations", "", ""),
@@ -230,11 +261,30 @@ def _add_joining(commands: Commands) -> None:
         add_home(parser)
         add_json(parser)
         if argument:
-            parser.add_argument("which", nargs="?" if name == "leave" else None, metavar=argument, help=meaning)
-        if name == "join":
+            parser.add_argument(
+                "which", nargs="?" if name in {"leave", "login"} else None, default="", metavar=argument, help=meaning
+            )
+        if name in {"join", "login"}:
             parser.add_argument("--show", action="store_true", help="say who runs it and what for, and join nothing")
             parser.add_argument("--yes", action="store_true", help="ask nothing")
-        parser.set_defaults(run=calling(f"core.cli.volunteer.joining:{name}"))
+            parser.set_defaults(signs_in=name == "login")
+        parser.set_defaults(run=calling(f"core.cli.volunteer.joining:{'join' if name == 'login' else name}"))
+
+
+def _add_directory(commands: Commands) -> None:
+    directory = commands.add_parser(
+        "directory",
+        description="A signed list of collaborations that take in anybody: shows one, whose links potluck join takes.  "
+        "With --make it writes one of some links, signed with this computer's key.",
+    )
+    words = "file, or address with https:// (default: the list that comes along, if one does)"
+    directory.add_argument("where", nargs="?", default="", metavar="FILE|ADDRESS", help=words)
+    directory.add_argument("--make", type=Path, metavar="FILE", help="write a list of the links")
+    directory.add_argument("--links", nargs="+", default=[], metavar="LINK", help="with --make: links of the list")
+    directory.add_argument("--name", default="", metavar="WORDS", help="with --make: what the list is called")
+    add_home(directory)
+    add_json(directory)
+    directory.set_defaults(run=calling("core.cli.volunteer.directory:run"))
 
 
 def _add_averaging_memory(command: argparse.ArgumentParser, *, words: str) -> None:

@@ -155,6 +155,7 @@ def _network(cost: JoinEstimate) -> str:
 async def _costs(manifest: Manifest) -> Costs | None:
     """What the manifest's model takes, by a child that may import tasks; None: it cannot be known here."""
     given = ["--task", manifest.task, "--numbers", json.dumps(manifest.numbers)]
+    given += [] if manifest.mixture is None else ["--experts", msgspec.json.encode(manifest.mixture).decode()]
     try:
         costs = await answer([*own_command("costs", "core.tasks.costs"), *given], ["costs"])
     except (Problem, OSError):

@@ -1,50 +1,62 @@
-"""`potluck join`, `choose`, `leave` and `collaborations`; a collaboration is shown before anybody joins it."""
+"""`potluck join`, `login`, `choose`, `leave` and `collaborations`; a collaboration is shown before anybody joins it."""
 
 import argparse
 import asyncio
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 
 from core.api.data_state import SourceView
+from core.api.hosting import JoinedView
 from core.api.joined import LINK_LETTERS_MAX, KeptRefusal
 from core.api.look import LinkLook
 from core.api.numbers import volume
 from core.api.turns import WORDS, PassedOver, WhyNot
+from core.authority.records import BUNDLE_BYTES_MAX
+from core.backbone.kept_pass import RECORDS, records_of
 from core.backbone.link import SCHEME, Link, parse_link
-from core.backbone.names import chosen_name
-from core.base.ids import fingerprint
-from core.base.problems import UserProblem
+from core.base.ids import PeerId, fingerprint
+from core.base.manifest import Manifest
+from core.base.names import chosen_name
+from core.base.problems import Problem, UserProblem
 from core.cli.printing.say import agrees, say_json
 from core.cli.printing.tables import clean
 from core.cli.volunteer.estimate import computer_facts, estimate, rows_of
+from core.cli.volunteer.login import sign_in
 from core.control.client import ControlClient
 from core.control.engine_file import NotRunning
+from core.engine.hosting import Hosted, host, hosted_charters
 from core.engine.remembered.collaborations import Collaborations, KeptCollaboration
+from core.engine.remembered.journal import MEMORY
 from core.engine.text.data_watch import source_views
 from core.joining.look import Invited, look
 from core.joining.source import wanted_folder
+from core.ledger.board import Board
 from core.net.clock import Clock
+from core.storage.identity import IDENTITY_BYTES_MAX, IdentityFile
 from core.storage.paths import Home
 from core.storage.settings import load_settings
+from core.system.atomic_files import read_bounded
 
 FOLDER_LETTERS = 80
 
 
 def join(args: argparse.Namespace) -> int:
-    """Show a collaboration, ask, and make it the current one.
+    """Show a collaboration, ask, have the person sign in where that is needed, and make it the current one.
 
     Raises:
-        UserProblem: the link, the backbone or the disk is wrong; nothing has changed.
+        UserProblem: the link, the backbone or the disk is wrong, or the person is not let in; nothing has changed.
     """
     home = Home.find(args.home)
     collaborations = Collaborations(home)
     link = _link(args.which, collaborations)
     member = [kept for kept in collaborations.all() if kept.link.manifest_id == link.manifest_id]
     refused = member[0].refusal if member else None
-    invited = asyncio.run(look(link, Clock().now, member=bool(member)))
+    signs_in = args.signs_in or not (member or link.invite)
+    invited = asyncio.run(look(link, Clock().now, member=bool(member), signs_in=signs_in))
     if args.show or not args.yes:
         shown = description(invited, home, refusal=refused)
         if args.json:
@@ -58,10 +70,16 @@ def join(args: argparse.Namespace) -> int:
     if not args.yes and not agrees("Take part?"):
         print("Nothing has changed.")
         return 0
+    asked = False
+    if signs_in:
+        link = replace(link, invite="")
+        asked = not sign_in(link, invited.site, home, json=args.json).ticket
     collaborations.keep(link, invited.signed)
     name = clean(invited.manifest.name)
     said, start = f"You take part in {name}.", how_to_start(wanted_folder(invited.manifest))
-    if refused is not None:
+    if asked:
+        said = f"You have asked {name} to let you in."
+    elif refused is not None:
         said = f"{name} has refused this computer: {clean(str(refused))} It is asked again."
     _tell(args, "joined", said, running=asyncio.run(begin_again(home)), start=start, name=name)
     return 0
@@ -91,10 +109,15 @@ def leave(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     collaborations = Collaborations(home)
     left = collaborations.leave(args.which or "")
+    own = hosted_charters(home).get(left.id)
+    if own is not None:
+        host(home, msgspec.structs.replace(own, runs=False))
     said = (
         f"You have left {clean(left.name)}. What you gave stays in its model. "
         f"Its files stay in {left.folder}; delete that folder if you need the room."
     )
+    if own is not None:
+        said += f" Its backbone runs here no more; its charter stays in {own.folder}: potluck host {own.folder}"
     running = asyncio.run(begin_again(home))
     if not args.json:
         print(said)
@@ -107,24 +130,89 @@ def collaborations(args: argparse.Namespace) -> int:
     home = Home.find(args.home)
     kept = Collaborations(home).all()
     served, passed_over = asyncio.run(_ask_served(home))
-    for place, each in enumerate(kept):
-        why = next((passed.why for passed in passed_over if passed.id == each.id), None)
-        if why is None and each.refusal is not None and each.id != served:
-            why = WhyNot.REFUSED
+    for place, view in enumerate(joined_views(home, kept, served, passed_over)):
         if args.json:
-            row = {"current": place == 0, "served": each.id == served, "why_not": why, "id": each.id, "name": each.name}
-            goes_on_from = each.manifest.predecessor if each.manifest is not None else ""
-            say_json({"event": "collaboration", **row, "refusal": each.refusal, "goes_on_from": goes_on_from})
+            say_json({"event": "collaboration", **msgspec.to_builtins(view)})
+        elif view.joined:
+            reason = f": {WORDS[view.why_not]}" if view.why_not is not None else ""
+            if view.why_not is WhyNot.REFUSED and view.refusal is not None:
+                reason += f". {clean(str(view.refusal))}"
+            print(f"{'*' if view.served else ' '} {place + 1} {_line(kept[place], kept)}{reason}")
         else:
-            reason = f": {WORDS[why]}" if why is not None else ""
-            if why is WhyNot.REFUSED and each.refusal is not None:
-                reason += f". {clean(str(each.refusal))}"
-            print(f"{'*' if each.id == served else ' '} {place + 1} {_line(each, kept)}{reason}")
+            print(clean(f"  - {view.name}, whose charter is in {view.charter}"))
     if not kept and not args.json:
         print("This computer has joined no collaboration. Join one with: potluck join LINK")
     if served and len(kept) > 1 and not args.json:
         print("* takes part in this one now. To have another one come first: potluck choose NAME")
     return 0
+
+
+def joined_views(
+    home: Home, kept: Sequence[KeptCollaboration], served: str, passed_over: Sequence[PassedOver]
+) -> list[JoinedView]:
+    """All of them: those that were joined by priority, then the other charters.
+
+    Args:
+        home: The engine's.
+        kept: Those that were joined.
+        served: Id of the one that the engine takes part in now; empty: none.
+        passed_over: What the engine says of others.
+    """
+    me, charters, known = _own_key(home), hosted_charters(home), Collaborations(home)
+    why = {each.id: each.why for each in passed_over}
+    views = []
+    for place, each in enumerate(kept):
+        told = why.get(each.id)
+        if told is None and each.refusal is not None and each.id != served:
+            told = WhyNot.REFUSED
+        view = _described(each.id, each.manifest, home, me)
+        flags = {"name": each.name, "current": place == 0, "served": each.id == served}
+        views.append(msgspec.structs.replace(view, **flags, why_not=told, refusal=each.refusal))
+    joined = {each.id for each in kept}
+    views += [
+        msgspec.structs.replace(_described(key, known.manifest(key), home, me), joined=False)
+        for key in charters
+        if key not in joined
+    ]
+    return [_hosted(view, charters[view.id]) if view.id in charters else view for view in views]
+
+
+def _hosted(view: JoinedView, own: Hosted) -> JoinedView:
+    state = {"charter": own.folder, "backbone": own.state, "backbone_refusal": own.refusal}
+    return msgspec.structs.replace(view, **state)
+
+
+def _described(collaboration: str, manifest: Manifest | None, home: Home, me: PeerId | None) -> JoinedView:
+    """What the files of one collaboration tell, of which none needs to be there."""
+    if manifest is None:
+        return JoinedView(id=collaboration, name=collaboration[:16])
+    folder, samples, served_at, closed = home.state(collaboration), 0, 0.0, False
+    if me is not None and home.board(collaboration).exists():
+        samples = Board(home.board(collaboration), target_samples=manifest.target_samples).row(me).samples
+    with contextlib.suppress(OSError):
+        served_at = (folder / MEMORY).stat().st_mtime
+    with contextlib.suppress(ValueError, Problem):
+        records = records_of(manifest)
+        records.learn(read_bounded(folder / RECORDS, BUNDLE_BYTES_MAX) or b"", None)
+        closed = records.decisions.newcomers == "closed"
+    return JoinedView(
+        id=collaboration,
+        name=manifest.name,
+        summary=manifest.summary,
+        organiser=manifest.organiser,
+        goes_on_from=manifest.predecessor,
+        samples=samples,
+        served_at=served_at,
+        closed=closed,
+    )
+
+
+def _own_key(home: Home) -> PeerId | None:
+    """This computer's public key, without asking a keyring; None: it has none yet."""
+    with contextlib.suppress(ValueError, Problem):
+        data = read_bounded(home.identity_file, IDENTITY_BYTES_MAX)
+        return None if data is None else PeerId(bytes.fromhex(msgspec.json.decode(data, type=IdentityFile).peer))
+    return None
 
 
 def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) -> LinkLook:
@@ -149,6 +237,7 @@ def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) ->
         folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
         sources=tuple(_clean(source) for source in source_views(manifest)),
         computers=invited.present.computers if invited.present is not None else None,
+        site=clean(invited.site),
         refusal=refusal,
         estimate=asyncio.run(estimate(invited, here)),
         computer=here,
@@ -184,6 +273,7 @@ def _as_text(shown: LinkLook) -> str:
         ("Organised by", shown.organiser),
         *([("Refused before", f"{clean(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
         ("Fingerprint", shown.fingerprint),
+        *([("Sign in at", shown.site)] if shown.site else []),
         ("What for", shown.summary or "The organiser does not say."),
         *([("Goes on from", shown.goes_on_from)] if shown.goes_on_from else []),
         ("Download", f"{volume(shown.download_bytes)} of files, then the model; numbers only, no programs"),

@@ -1,10 +1,14 @@
 """What a collaboration takes of a volunteer's computer, by closed formulas over the recipe's numbers."""
 
+import math
+from typing import Final
+
 import msgspec
 
-from core.api.numbers import amount, volume
-from core.averaging.codecs.registry import FEEDBACK, number_bytes
+from core.api.numbers import amount, lasting, volume
 from core.base.manifest import Manifest
+from core.base.mixture import ExpertNumbers
+from core.codecs.registry import FEEDBACK, number_bytes
 from core.engine.founding import Costs
 
 FLOAT_BYTES = 4
@@ -15,6 +19,22 @@ VECTORS = 8
 that the engine shares, the mean, its update, and the parameters in a checkpoint that is being written."""
 CHECKPOINTS = 3
 """Two that are kept, and one that is being written."""
+
+HOME_LINES: Final = ((40, 10), (100, 40))
+"""Lines of homes, Mbit/s down and up."""
+EXPERT_VECTORS: Final = 4
+"""Vectors of an expert's size at its host: parameters, gradients, and two of the optimiser."""
+HOST_BYTES: Final = 4_000_000_000
+"""Memory that a host of 8 GB gives to experts."""
+FILE_NUMBER_BYTES: Final = 2
+KEEPERS: Final = 2
+"""Computers that keep the file of an expert."""
+KEEPER_BYTES: Final = 32 * 1024 * 1024
+"""A larger file has one keeper."""
+SAVE_SHARE: Final = 0.05
+"""Share of a host's upload for saves."""
+SAVE_S: Final = 30.0
+"""Experts are saved no more often."""
 
 
 class Needs(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,3 +99,105 @@ def sentences(needs: Needs) -> str:
         f"  disk     {volume(needs.disk_bytes)}, beside Potluck itself\n"
         f"  network  {volume(needs.download_bytes)} to join, then up to {volume(needs.epoch_bytes)} each way an epoch"
     )
+
+
+class LineNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a number of computers on one kind of line come to, where all train and all host experts."""
+
+    down_mbit_s: int
+    up_mbit_s: int
+    samples_per_s: float
+    """All together, as far as computing and lines allow."""
+    by_line: bool
+    """Whether lines are what bounds it."""
+    epoch_s: float
+    save_age_s: float
+    """Age of an expert's file, at most, when its host disappears."""
+    dense_epoch_s: float
+    """An epoch where all experts were part of the vector that is averaged."""
+
+
+class ExpertNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the experts of a mixture take."""
+
+    experts: int
+    expert_bytes: int
+    memory_bytes: int
+    """What all of them take together, at their hosts."""
+    hosts_least: int
+    sample_sent_bytes: int
+    """Sent by a trainer for one sample, forward and backward; its hosts receive it."""
+    sample_received_bytes: int
+    dense_memory_bytes: int
+    """Memory of each computer, where all experts were part of the vector that is averaged."""
+    lines: tuple[LineNeeds, ...]
+
+
+def expert_needs(
+    costs: Costs, manifest: Manifest, numbers: ExpertNumbers, *, samples_per_s: float, peers: int
+) -> ExpertNeeds:
+    """The needs of a mixture.
+
+    Args:
+        costs: Costs of the trunk and the optimiser.
+        manifest: Target, averaging.
+        numbers: The mixture's.
+        samples_per_s: What one computer computes, trunk and experts.
+        peers: Number of computers.
+    """
+    experts = numbers.layers * numbers.live
+    row = number_bytes(numbers.codec) * numbers.width
+    rows = numbers.layers * numbers.top
+    sent, received = round(3 * row * rows), round(2 * row * rows)  # x; x and the gradient; the answer, and its gradient
+    memory = experts * numbers.expert_bytes * EXPERT_VECTORS
+    dense = costs.parameters + experts * numbers.expert_numel
+    file_bytes = FILE_NUMBER_BYTES * numbers.expert_numel
+    copies = file_bytes * experts / peers * (KEEPERS if file_bytes <= KEEPER_BYTES else 1)
+    computed, lines = peers * samples_per_s, []
+    for down, up in HOME_LINES:
+        down_bytes_s, up_bytes_s = down * 1e6 / 8, up * 1e6 / 8
+        carried = peers * min(up_bytes_s, down_bytes_s) / (sent + received)
+        together = min(computed, carried)
+        trunk_s, dense_s = (sent_in_epoch(numel, manifest, peers) / up_bytes_s for numel in (costs.parameters, dense))
+        lines.append(
+            LineNeeds(
+                down_mbit_s=down,
+                up_mbit_s=up,
+                samples_per_s=together,
+                by_line=carried < computed,
+                epoch_s=manifest.target_samples / together + trunk_s,
+                save_age_s=max(SAVE_S, copies / (SAVE_SHARE * up_bytes_s)),
+                dense_epoch_s=manifest.target_samples / computed + dense_s,
+            )
+        )
+    return ExpertNeeds(
+        experts=experts,
+        expert_bytes=numbers.expert_bytes,
+        memory_bytes=memory,
+        hosts_least=max(math.ceil(1 / numbers.owner_share), math.ceil(memory / HOST_BYTES)),
+        sample_sent_bytes=sent,
+        sample_received_bytes=received,
+        dense_memory_bytes=PROGRAM_BYTES + round(dense * (FLOAT_BYTES * VECTORS + 2 * costs.optimizer_bytes)),
+        lines=tuple(lines),
+    )
+
+
+def expert_sentences(needs: ExpertNeeds, *, peers: int) -> str:
+    """The needs of a mixture for people, without a line end behind the last one."""
+    said = (
+        f"Experts: {amount(needs.experts)} of {volume(needs.expert_bytes)}, {volume(needs.memory_bytes)} of memory "
+        f"with what they remember: at least {amount(needs.hosts_least)} hosts of {volume(HOST_BYTES)}.\n"
+        f"  sample   {volume(needs.sample_sent_bytes)} to hosts, {volume(needs.sample_received_bytes)} back"
+    )
+    for line in needs.lines:
+        said += (
+            f"\n  {line.down_mbit_s}/{line.up_mbit_s} Mbit/s: {line.samples_per_s:.3g} samples a second of "
+            f"{amount(peers)} computers that train and host{', which their lines bound' if line.by_line else ''}; "
+            f"{lasting(line.epoch_s)} an epoch; saves at most {lasting(line.save_age_s)} old"
+        )
+        if line.dense_epoch_s < line.epoch_s:
+            said += (
+                f"\n    Averaging the whole model instead would be faster there: {lasting(line.dense_epoch_s)} an "
+                f"epoch, with {volume(needs.dense_memory_bytes)} of memory in each computer."
+            )
+    return said

@@ -10,23 +10,26 @@ from random import SystemRandom
 
 from core.api.snapshot import Notice
 from core.backbone.link import Link, parse_link
-from core.base.problems import BadInput, Problem, ShutOut
+from core.base.problems import BadInput, NoTrainingPart, Problem, ShutOut
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.printing.say import say_problem
 from core.cli.printing.tables import clean
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
 from core.engine.embedded import Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import FAILED, Engine
+from core.engine.hosting import Hosting
 from core.engine.installation import EngineOptions
 from core.engine.remembered.collaborations import Collaborations
 from core.engine.turn_taking import TurnTaking
 from core.net.addresses.hosts import read_host
 from core.net.addresses.interfaces import LOOPBACK
 from core.net.clock import Clock
+from core.parts import part
 from core.schedule.sense_source import NoSenses, SenseSource
 from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory
+from core.system.child_process import trains
 from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.system.startup import EXIT_SHUT_OUT
@@ -51,8 +54,6 @@ async def _run_engine(args: argparse.Namespace) -> int:
     home, clock = Home.find(args.home), Clock()
     home.create()
     args.text = text_folder(args.text)
-    collaborations = Collaborations(home)
-    named = parse_link(args.join) if args.join is not None else None
     running: list[Engine] = []
 
     def stop() -> None:
@@ -61,8 +62,21 @@ async def _run_engine(args: argparse.Namespace) -> int:
     stop_on_signals(stop)
     if args.with_parent:
         watch_parent(stop)
+    hosting = Hosting(home, SystemRandom())
+    try:
+        return await _run_each(args, clock, running, hosting)
+    finally:
+        await hosting.close()
+
+
+async def _run_each(args: argparse.Namespace, clock: Clock, running: list[Engine], hosting: Hosting) -> int:
+    """Run engine after engine; `running` has the present one."""
+    home = Home.find(args.home)
+    collaborations = Collaborations(home)
+    named = parse_link(args.join) if args.join is not None else None
     alone = args.embedded
     while True:
+        await asyncio.to_thread(part.use, home.directory, whole=True)
         link = None if alone else named or collaborations.current
         if link is None and running and not args.or_embedded:
             return 0  # the last one was left
@@ -71,9 +85,9 @@ async def _run_engine(args: argparse.Namespace) -> int:
                 "This computer takes part in no collaboration.",
                 hint="Join one with its link: in the window, or with potluck join LINK. Alone: potluck demo --headless",
             )
-        running = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
+        running[:] = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
         running[0].life.installation.notices.listen(log_notice if args.stay else _log_in_passing)
-        code = await _run_once(running[0], link, args)
+        code = await _run_once(running[0], link, args, hosting)
         if not running[0].life.again:
             return code
         alone, named = False, None
@@ -87,9 +101,10 @@ def _senses(home: Home) -> SenseSource:
     return SensesChild(home.logs / "senses.log", SystemRandom())
 
 
-async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace) -> int:
+async def _run_once(engine: Engine, link: Link | None, args: argparse.Namespace, hosting: Hosting) -> int:
     """Run an engine from its claim of the home to its goodbye."""
     await engine.open()
+    hosting.begin()
     watching = asyncio.create_task(engine.keep_watch())
     watching.add_done_callback(lambda _: engine.life.end())  # a mistake in it ends the engine
     collaborations = Collaborations(Home.find(args.home))
@@ -124,6 +139,7 @@ def _engine_options(args: argparse.Namespace, home: Home, *, alone: bool) -> Eng
         metrics=_metric_files(args),
         evaluate_first=alone,
         help_bytes=_help_bytes(args),
+        trains=trains(),
         stay=args.stay,
     )
 
@@ -147,6 +163,8 @@ async def _work(engine: Engine, link: Link | None, args: argparse.Namespace) -> 
 
 
 async def _work_embedded(engine: Engine, args: argparse.Namespace) -> None:
+    if not trains():
+        raise NoTrainingPart
     embedded = Embedded(
         home=Home.find(args.home),
         options=_embedded_options(args),
@@ -191,13 +209,13 @@ async def _until_quit(work: Coroutine[None, None, None], engine: Engine) -> int:
 
 
 def _help_bytes(args: argparse.Namespace) -> int:
-    """Memory of an engine that only helps; 0: it trains.
+    """Memory of an engine that only helps, since it is to, or has nothing that trains; 0: it trains.
 
     Raises:
         BadInput: it is to help nobody, or with nothing.
     """
     if not args.helper:
-        return 0
+        return 0 if trains() else max(int(args.averaging_memory), 1) * MIB
     if args.embedded or not args.averaging_memory:
         raise BadInput(
             "A helper averages what others have trained.",

@@ -9,7 +9,7 @@ from random import Random
 
 import msgspec
 
-from core.api.modes import FOR_S_MAX, UseSubject, UseSwitch
+from core.api.modes import CARDS_MAX, FOR_S_MAX, SUBJECTS, UseSwitch
 from core.api.settings import FIELDS, SettingsView
 from core.base.problems import BadInput, Sentence, quoted
 from core.engine.limits.setting_checks import checked
@@ -67,11 +67,11 @@ class Preferences:
         """
         save_settings(self._path, self.settings)
 
-    def switch(self, subject: UseSubject, *, on: bool, until: float | None = None, now: float) -> None:
+    def switch(self, subject: str, *, on: bool, until: float | None = None, now: float) -> None:
         """Pause something or take a pause back; that holds at once, and even if `save` cannot write it.
 
         Args:
-            subject: What is switched.
+            subject: What is switched (`core.api.modes.SWITCHED`).
             on: Whether it is used again.
             until: Unix seconds; None: without an end.
             now: The moment of the wish, unix seconds.
@@ -117,10 +117,14 @@ def changed(settings: Settings, wish: Mapping[str, object]) -> Settings:
     return msgspec.structs.replace(settings, **{field: checked(field, value) for field, value in wish.items()})
 
 
-def switched(settings: Settings, subject: UseSubject, *, on: bool, until: float | None, now: float) -> Settings:
+def switched(settings: Settings, subject: str, *, on: bool, until: float | None, now: float) -> Settings:
     """The settings with something paused, or a pause taken back; see `Preferences.switch`."""
-    switch: UseSwitch = getattr(settings, subject)
-    return msgspec.structs.replace(settings, **{subject: switch.on(until, now) if on else switch.off(until, now)})
+    before = settings.switches.named(subject)
+    switch = before.on(until, now) if on else before.off(until, now)
+    if subject in SUBJECTS:
+        return msgspec.structs.replace(settings, **{subject: switch})
+    cards = {name: each for name, each in {**settings.cards, subject: switch}.items() if each != UseSwitch()}
+    return msgspec.structs.replace(settings, cards=dict(list(cards.items())[-CARDS_MAX:]))
 
 
 def check_end(until: float | None, now: float) -> None:

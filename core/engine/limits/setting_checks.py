@@ -3,15 +3,25 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeGuard
 
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
 from core.api.numbers import speed, volume
-from core.api.rules import PROGRAM_LETTERS_MAX, PROGRAMS_MAX, THREADS_MAX, program_name
+from core.api.rules import (
+    FOLDER_LETTERS_MAX,
+    METER_MAX,
+    PROGRAM_LETTERS_MAX,
+    PROGRAMS_MAX,
+    THREADS_MAX,
+    is_folder,
+    listed_name,
+)
 from core.api.settings import (
     DEVICE_PATTERN,
     DISK_GIGABYTES_MAX,
+    EXPERTS_MAX,
     KEEP_MINUTES_MAX,
     MEMORY_BYTES_MAX,
     MEMORY_BYTES_MIN,
@@ -24,11 +34,12 @@ from core.api.settings import (
     RATE_BYTES_S_MIN,
 )
 from core.api.week import BadWeek, read_week, tidied
-from core.backbone.names import NAME_CHARS_MAX, check_name, usable_name
+from core.base.names import NAME_CHARS_MAX, check_name, usable_name
 from core.base.problems import BadInput, Said, Sentence, quoted
 
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""
+METER_EXAMPLE: Final = "/home/ada/price.txt"
 _NO_LIMIT: Final = "Choose no limit instead."
 
 
@@ -50,6 +61,7 @@ WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
         "threads": WholeNumber(1, THREADS_MAX, zero="for all cores but one"),
         "in_use_threads": WholeNumber(1, THREADS_MAX, zero="for as many as otherwise"),
         "disk_gigabytes": WholeNumber(1, DISK_GIGABYTES_MAX),
+        "experts": WholeNumber(1, EXPERTS_MAX, zero="for none", no_limit=True),
         "keep_minutes": WholeNumber(1, KEEP_MINUTES_MAX, zero="to give the memory back at once"),
         "idle_minutes": WholeNumber(1, 1440),
         "battery_percent": WholeNumber(1, 100, zero="to let it run empty"),
@@ -58,6 +70,12 @@ WHOLE: Final[Mapping[str, WholeNumber]] = MappingProxyType(
         "busy_percent": WholeNumber(1, 100, no_limit=True),
         "gpu_busy_percent": WholeNumber(1, 100, no_limit=True),
         "celsius_max": WholeNumber(30, 120, no_limit=True),
+        "warm_celsius": WholeNumber(30, 120, no_limit=True),
+        "warm_share": WholeNumber(1, 100),
+        "other_share": WholeNumber(1, 100),
+        "fan_rpm_max": WholeNumber(1, 100_000, no_limit=True),
+        "meter_max": WholeNumber(1, METER_MAX, no_limit=True),
+        "meter_min": WholeNumber(1, METER_MAX, no_limit=True),
         "energy_watts": WholeNumber(1, 10_000, zero="to have it measured or estimated"),
         "energy_cents": WholeNumber(1, 10_000, zero="for none"),
         "energy_grams": WholeNumber(1, 10_000, zero="for none"),
@@ -150,6 +168,24 @@ def _hours(field: str, value: object) -> str:
     return tidied(str(value))
 
 
+def _other_hours(field: str, value: object) -> str:
+    return _hours(field, value) if value else ""
+
+
+def _meter(field: str, value: object) -> str:
+    meter = value.strip() if isinstance(value, str) else None
+    named = meter == "" or (meter is not None and (meter.startswith(("http://", "https://")) or is_absolute(meter)))
+    if meter is None or not named or len(meter) > FOLDER_LETTERS_MAX or not meter.isprintable():
+        hint = "Name an address that begins with http://, or a file or program with its folders: {example}."
+        raise BadSetting(field, "This is not a meter that could say a number.", METER_EXAMPLE, hint=hint)
+    return meter
+
+
+def is_absolute(name: str) -> bool:
+    """Whether a file or folder is named from the top, or from the person's home folder."""
+    return Path(name).expanduser().is_absolute()
+
+
 def _whole(field: str, value: object) -> int | None:
     bounds = WHOLE[field]
     if value is None and bounds.no_limit:
@@ -173,18 +209,26 @@ def _switch(field: str, value: object) -> UseSwitch:
 
 
 def _programs(field: str, value: object) -> tuple[str, ...]:
-    """Names as `core.schedule.sensed.Sensed.programs` has them, each once."""
+    """Names as `core.schedule.sensed.Sensed.programs` has them, and folders, each once."""
     listed = value if isinstance(value, list) else [None]
     named = [name for name in listed if isinstance(name, str)]
     if len(named) < len(listed) or len(named) > PROGRAMS_MAX:
         raise BadSetting(
             field, "This is not a valid list of programs.", PROGRAMS_MAX, hint="Name at most {most} programs."
         )
-    names = dict.fromkeys(program_name(name) for name in named)
+    names = dict.fromkeys(listed_name(name) for name in named)
     for name in names:
-        if not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable() or "/" in name or "\\" in name:
-            hint = "Name it as the system's list of running programs does, without a folder: blender, steam."
-            raise BadSetting(field, "{name} is not a valid name of a program.", quoted(name), hint=hint)
+        if is_folder(name):
+            if not is_absolute(name) or len(name) > FOLDER_LETTERS_MAX or not name.isprintable():
+                hint = "Name it from the top or from your home folder, as in {example}."
+                raise BadSetting(field, "{name} is not a valid folder of programs.", quoted(name), "~/Games", hint=hint)
+        elif not name or len(name) > PROGRAM_LETTERS_MAX or not name.isprintable():
+            raise BadSetting(
+                field,
+                "{name} is not a valid name of a program.",
+                quoted(name),
+                hint="Name it as the system's list of running programs does: blender, steam.",
+            )
     return tuple(names)
 
 
@@ -225,8 +269,12 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], object]]] = MappingProxyType
         "download_bytes_s": _rate,
         "month_bytes": _month,
         "memory_bytes": _memory,
+        "in_use_memory_bytes": _memory,
         "hours": _hours,
+        "other_hours": _other_hours,
+        "meter": _meter,
         "programs": _programs,
+        "gpu_programs": _programs,
         "device": _device,
         "name": _name,
         **dict.fromkeys(SUBJECTS, _switch),

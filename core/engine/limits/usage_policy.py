@@ -73,6 +73,8 @@ class UsagePolicy:
         self._alone = alone
         self._offset_s = offset_s or _local_offset_s
         self._costs = False
+        self.ended: Verdict | None = None
+        """Why the served collaboration wants nothing computed; who sets it has the policy `look`."""
         self.sensed = Sensed()
         """What the senses found last."""
         self._sensed_at = 0.0
@@ -108,6 +110,8 @@ class UsagePolicy:
             self._device = _named(settings)
         self._settings, self._latches = settings, {}
         self._hours = Hours(read_week(settings.hours), self._offset_s)
+        others = settings.other_hours
+        self._others = Hours(read_week(others), self._offset_s) if others else None
         self.look()
 
     def sense(self, sensed: Sensed) -> None:
@@ -134,11 +138,13 @@ class UsagePolicy:
         used = Circumstances(
             now=now,
             hours=self._hours,
+            others=self._others,
             month_used_bytes=self.pace.used.used_bytes,
             device=self._device,
             latches=self._latches,
         )
-        return decide(sensed, settings, switches, used)
+        decision = decide(sensed, settings, switches, used)
+        return decision if self.ended is None else replace(decision, computing=self.ended)
 
     @property
     def rest(self) -> Verdict | None:

@@ -8,14 +8,13 @@ import asyncio
 import platform
 from collections.abc import Callable, Sequence
 from random import SystemRandom
-from typing import Final
+from typing import Final, Literal
 
 from core.api.numbers import lasting
 from core.backbone.desk_messages import KnownPeer
 from core.base.contact import Contact
 from core.base.problems import NotTrusted, Problem, Sentence
 from core.engine.installation import Installation
-from core.engine.shown.snapshots import clock_notice
 from core.joining.introduction import Impostor
 from core.joining.join import JoinedCollaboration, Joining
 from core.net.clock import STEP_S
@@ -154,3 +153,19 @@ def seeds(joined: JoinedCollaboration, remembered: Sequence[Contact]) -> list[Co
 def contacts_of(known: Sequence[KnownPeer]) -> list[Contact]:
     """The peers that a backbone names, as contacts."""
     return [Contact(peer.peer, peer.host, peer.port) for peer in known]
+
+
+def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], Sentence]:
+    """What to tell the person about this computer's clock: level and sentence.
+
+    Args:
+        ahead_s: How far it is ahead of the collaboration's time; 0.0: it is right again.
+    """
+    if not ahead_s:
+        return "info", Sentence("This computer's clock agrees with the collaboration's time again.")
+    way = Sentence("ahead of" if ahead_s > 0 else "behind")
+    told = (
+        "This computer's clock is {time} {way} the collaboration's time, by which Potluck goes on. "
+        "Let the system set the clock by itself (date and time settings): the hours that you chose follow it."
+    )
+    return "warning", Sentence(told, lasting(abs(ahead_s)), way)

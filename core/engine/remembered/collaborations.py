@@ -63,9 +63,13 @@ class Collaborations:
         links, refused = self._links()
         return [self._kept(link, refused.get(str(link))) for link in links]
 
-    def manifest(self, link: Link) -> Manifest | None:
-        """What is known of the collaboration that a link leads to; None: it was never reached, or is damaged."""
-        return self._kept(link, None).manifest
+    def manifest(self, collaboration: str) -> Manifest | None:
+        """What is known of a collaboration, by its id; None: it was never reached, or is damaged."""
+        try:
+            data = (self._home.state(collaboration) / "manifest.json").read_bytes()
+            return read_manifest(data, Ed25519Verifier())
+        except (OSError, Problem):
+            return None
 
     def keep(self, link: Link, signed_manifest: bytes = b"") -> None:
         """Make a collaboration the current one; an older link to it is forgotten.
@@ -160,9 +164,5 @@ class Collaborations:
         write_atomic(self._home.collaborations_file, msgspec.json.encode(kept))
 
     def _kept(self, link: Link, refusal: KeptRefusal | None) -> KeptCollaboration:
-        folder = self._home.state(link.manifest_id.hex())
-        try:
-            manifest = read_manifest((folder / "manifest.json").read_bytes(), Ed25519Verifier())
-        except (OSError, Problem):
-            manifest = None
-        return KeptCollaboration(link, manifest, folder, refusal)
+        collaboration = link.manifest_id.hex()
+        return KeptCollaboration(link, self.manifest(collaboration), self._home.state(collaboration), refusal)

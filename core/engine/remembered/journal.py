@@ -5,21 +5,22 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from core.api.score import FirstScore
+from core.api.snapshot import LossView
 from core.authority.decisions import Decisions
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.kept_pass import RECORDS
 from core.base.contact import Contact
-from core.base.ids import PeerId
 from core.base.problems import Problem, Sentence
 from core.control.notices import NoticeRing
+from core.joining.silence import heard
 from core.ledger.board import Board
-from core.ledger.credits import OTHERS, Credit
 from core.ledger.receipts import ReceiptLog
 from core.swarm.words.orders import (
     SCALED_BY_CHANCE,
@@ -39,6 +40,8 @@ SAVE_PAUSE_S = 0.5
 FAILING_S = 60.0
 """Time without a round that succeeded after which people are told, once: that rounds are tried again is routine."""
 CONTACTS_MAX = 24
+MEMORY: Final = "memory.json"
+"""File of a collaboration's folder, which is written while an engine takes part."""
 MEMORY_BYTES_MAX = 64 * 1024
 _LOG = logging.getLogger(__name__)
 
@@ -48,6 +51,7 @@ class _Memory(msgspec.Struct, frozen=True, kw_only=True):
     contacts: Annotated[list[Contact], Meta(max_length=CONTACTS_MAX)] = []
     decided: Annotated[int, Meta(ge=0)] = 0
     """Number of the moderators' decisions of which the person was told."""
+    first: FirstScore | None = None
     root: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""
     """Lineage of the copy to which everybody went back last, by these."""
 
@@ -74,7 +78,7 @@ class Journal:
         notices: NoticeRing,
         now: Callable[[], float],
     ) -> None:
-        self._path = folder / "memory.json"
+        self._path = folder / MEMORY
         self._notices = notices
         self._now = now
         self._since: float | None = None
@@ -82,12 +86,13 @@ class Journal:
         self._told = self._told_weight = self._told_scaled = self._told_failing = False
         self._failing_since = 0.0
         self._failures = 0
-        self._receipts = ReceiptLog(receipts)
-        self.met = self._receipts.met()
+        self.receipts = ReceiptLog(receipts)
+        """What others attest, of everybody."""
+        self.met = self.receipts.met()
         """Peers that were in most rounds with this one before this start."""
         self.board = Board(board, target_samples=target_samples)
         """Who gave what, and the losses."""
-        for notice in (self._receipts.notice, self.board.notice):
+        for notice in (self.receipts.notice, self.board.notice):
             if notice is not None:
                 notices.add("warning", notice)
         self._memory = self._load()
@@ -103,26 +108,22 @@ class Journal:
         running = self._now() - self._since if self._since is not None else 0.0
         return self._memory.contributed_s + running
 
+    @property
+    def first(self) -> FirstScore | None:
+        """What the model could do when this computer looked at it first; None: it has not yet."""
+        return self._memory.first
+
+    def look(self, meaning: LossView) -> None:
+        """Remember the first score that is measured here."""
+        if self.first is None and meaning.score is not None and meaning.epoch is not None:
+            self._memory = msgspec.structs.replace(self._memory, first=FirstScore(meaning.epoch, meaning.score))
+            self._dirty.set()
+
     def contributing(self, *, on: bool) -> None:
         """Begin or end to count time."""
         total = self.contributed_s
         self._since = self._now() if on else None
         self._memory = msgspec.structs.replace(self._memory, contributed_s=total)
-
-    @property
-    def relayed(self) -> dict[PeerId, int]:
-        """Bytes that each peer has carried for others, as these attest in the receipts that are here."""
-        totals = self._receipts.totals()
-        return {peer: one.relayed_bytes for peer, one in totals.items() if one.relayed_bytes and peer != OTHERS}
-
-    @property
-    def receipts_kept(self) -> int:
-        """Number of receipts that were ever kept."""
-        return self._receipts.count
-
-    def credit(self, peer: PeerId) -> Credit:
-        """A peer's work by all receipts that were ever kept."""
-        return self._receipts.credit(peer)
 
     def take(self, event: object) -> None:
         """Note what a participant reports, of `core.swarm.words.orders`, or a receipt; other events are passed over."""
@@ -138,9 +139,10 @@ class Journal:
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):
-                if self._keep(lambda: self._receipts.append(receipt)):
+                if self._keep(lambda: self.receipts.append(receipt)):
                     self._dirty.set()
             case AuthorityDecided(decisions=decisions, kept=kept):
+                heard(self._path.parent)
                 self._keep(lambda: write_atomic(self._path.with_name(RECORDS), kept))
                 self._tell_decided(decisions)
             case HeldoutLearned() | LedgerRead():

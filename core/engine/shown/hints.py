@@ -4,9 +4,9 @@ from typing import Final
 
 from core.api.hints import Hint
 from core.averaging.bandwidth.demand import demand_of
-from core.averaging.codecs.registry import number_bytes
 from core.averaging.plan import WHOLE_PORTION, Plan
 from core.base.ids import PeerId
+from core.codecs.registry import number_bytes
 from core.swarm.view import ParticipantView
 
 LONGER: Final = 1.5

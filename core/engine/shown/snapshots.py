@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from core.api import verdict as verdicts
 from core.api.data_state import DataView
 from core.api.modes import Switches, UseSubject
-from core.api.numbers import lasting
 from core.api.reports import DayGift
+from core.api.score import FirstScore
 from core.api.snapshot import (
     BACKBONE,
     HELPER,
@@ -16,6 +15,7 @@ from core.api.snapshot import (
     Activity,
     Collaboration,
     CurvePoint,
+    HostingView,
     LeaderboardRow,
     LossView,
     Mine,
@@ -30,7 +30,7 @@ from core.api.version import VERSION
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import Manifest
-from core.base.problems import Problem, Sentence
+from core.base.problems import Problem
 from core.engine.shown.hints import upload_hint
 from core.engine.text.data_watch import source_views
 from core.ledger.board import Board
@@ -46,10 +46,7 @@ ACTIVITIES: Mapping[str, Activity] = {
     Phase.IDLE: Activity.STARTING,
     Phase.JOINING: Activity.JOINING,
     Phase.TRAINING: Activity.TRAINING,
-    Phase.COLLECTING: Activity.AVERAGING,
-    Phase.OFFERED: Activity.AVERAGING,
-    Phase.AVERAGING: Activity.AVERAGING,
-    Phase.STEPPING: Activity.AVERAGING,
+    **dict.fromkeys((Phase.COLLECTING, Phase.OFFERED, Phase.AVERAGING, Phase.STEPPING), Activity.AVERAGING),
     Phase.FETCHING: Activity.CATCHING_UP,
     Phase.LOADING: Activity.CATCHING_UP,
     Phase.FINISHED: Activity.FINISHED,
@@ -95,8 +92,9 @@ class Standpoint:
     bytes_sent: int = 0
     bytes_received: int = 0
     contributing_s: float = 0.0
+    first: FirstScore | None = None
     failure: Problem | None = None
-    """What keeps the engine from going on."""
+    trains: bool = True
     trouble: Problem | None = None
     """What is wrong with the training process."""
     reach: OwnReach | None = None
@@ -109,6 +107,7 @@ class Standpoint:
     data: DataView | None = None
     """How the text comes to this computer."""
     today: DayGift = DayGift(day="")  # noqa: RUF009 - it cannot change
+    hosting: HostingView | None = None
 
 
 def take_snapshot(at: Standpoint) -> Snapshot:
@@ -137,28 +136,13 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         reach=_reach(at),
         notice_last=at.notice_last,
         data=at.data,
+        hosting=at.hosting,
         passed_over=at.passed_over,
         hint=upload_hint(at.participant, at.me, limit_bytes_s=at.upload_bytes_s, samples_per_s=speed)
         if activity in WORKING
         else None,
         today=at.today,
     )
-
-
-def clock_notice(ahead_s: float) -> tuple[Literal["info", "warning"], Sentence]:
-    """What to tell the person about this computer's clock: level and sentence.
-
-    Args:
-        ahead_s: How far it is ahead of the collaboration's time; 0.0: it is right again.
-    """
-    if not ahead_s:
-        return "info", Sentence("This computer's clock agrees with the collaboration's time again.")
-    way = Sentence("ahead of" if ahead_s > 0 else "behind")
-    told = (
-        "This computer's clock is {time} {way} the collaboration's time, by which Potluck goes on. "
-        "Let the system set the clock by itself (date and time settings): the hours that you chose follow it."
-    )
-    return "warning", Sentence(told, lasting(abs(ahead_s)), way)
 
 
 def verdict_of(at: Standpoint) -> Verdict:
@@ -178,7 +162,7 @@ def _problem(problem: Problem | None) -> Verdict | None:
 def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
     """What the participant is at, where nothing is in its way."""
     if participant.settings.role == HELPER:
-        return verdicts.contributing(Activity.HELPING.value)
+        return verdicts.contributing(Activity.HELPING.value if at.trains else "no_part")
     activity = ACTIVITIES[participant.phase]
     epoch = _epoch(participant.state)
     match activity:
@@ -200,10 +184,8 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         return verdicts.not_connected("pass_ended", **named)
     if reach is not None and reach.standing is Reachability.OFFLINE:
         return verdicts.not_connected("offline" if reach.has_way else "no_network", **named)
-    if activity is Activity.TRAINING and at.data is not None and at.data.waiting:
-        return verdicts.no_data(at.data.code, at.data.args)
-    if activity is Activity.TRAINING and participant.assists:
-        return verdicts.contributing("assisting")
+    if activity is Activity.TRAINING and (said := _instead(at, participant)) is not None:
+        return said
     return verdicts.contributing(
         activity.value,
         others=sum(_activity(report, at.passes.get(peer)) in COMPANY for peer, report in participant.peers.items()),
@@ -212,6 +194,15 @@ def _doing(at: Standpoint, participant: ParticipantView) -> Verdict:
         epoch=epoch,
         overlaps=int(participant.settings.averaging.overlaps),
     )
+
+
+def _instead(at: Standpoint, participant: ParticipantView) -> Verdict | None:
+    """What keeps a trainer from computing gradients; None: nothing."""
+    if at.data is not None and at.data.waiting:
+        return verdicts.no_data(at.data.code, at.data.args)
+    if at.hosting is not None and (lack := at.hosting.lack) is not None:
+        return verdicts.waiting(live=lack.live, places=lack.places, layer=lack.layer)
+    return verdicts.contributing("assisting") if participant.assists else None
 
 
 def _together(at: Standpoint, activity: Activity) -> tuple[int, float]:
@@ -257,6 +248,7 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         summary=at.manifest.summary,
         organiser=at.manifest.organiser,
         target_samples=at.manifest.target_samples,
+        last_epoch=at.manifest.last_epoch,
         loss=at.loss or LossView(),
         sources=source_views(at.manifest),
     )
@@ -299,6 +291,7 @@ def _mine(at: Standpoint, activity: Activity) -> Mine:
         worker_pid=at.worker_pid,
         device=at.device,
         contributing_s=at.contributing_s,
+        first=at.first,
         line_up_bytes_per_s=float(line.up),
         line_down_bytes_per_s=float(line.down),
         line_trip_s=participant.trip_s if participant is not None else 0.0,

@@ -7,7 +7,7 @@ which the network rests (`core.net.limits.pace`).  So a person's limits hold for
 import asyncio
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
@@ -28,7 +28,7 @@ from core.base.problems import WireProblem
 from core.base.wire import Schema
 from core.net.addresses.interfaces import LOOPBACK
 from core.net.limits.pace import Pace
-from core.swarm.shards.exchange import ShardExchange
+from core.session.session import Companion
 
 TOKEN_BYTES: Final = 32
 ALLOW_S: Final = 10.0
@@ -54,8 +54,8 @@ class ShardSource(Protocol):
     """Knows which shards lie on this computer, and has others brought."""
 
     @property
-    def exchange(self) -> ShardExchange | None:
-        """The machine that shares them; None: nothing is shared."""
+    def companions(self) -> Sequence[Companion]:
+        """The machine that shares them, if anything is shared."""
 
     def take(self, event: object) -> bool:
         """Take in what the machine reports; False: it is not about shards."""
@@ -77,7 +77,7 @@ class ShardSource(Protocol):
 class OriginOnly:
     """Answers for a collaboration whose shards are not shared: all of them come from the origin."""
 
-    exchange: ShardExchange | None = None
+    companions: Sequence[Companion] = ()
     tally = ShardTally()
 
     def credits(self, peers: Iterable[PeerId], now: float) -> Mapping[PeerId, int]:

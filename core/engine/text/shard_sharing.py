@@ -47,7 +47,8 @@ class SharedShards:
         rates: Callable[[PeerId], Rates | None] = lambda _: None,
     ) -> None:
         self._rates = rates
-        self.exchange: ShardExchange = exchange
+        self.exchange = exchange
+        self.companions = (exchange,)
         self._store = store
         self._deliver = deliver
         self._came = asyncio.Event()

@@ -1,8 +1,8 @@
-"""Access passes: short-lived X.509 certificates for (name, key, device, role, account), issued by an authority.
+"""Access passes: short-lived X.509 certificates for (name, key, device, role, account), given by an issuer.
 
 They are the access tokens of S000 appendix I.5.  The issuer's name holds the manifest id, so the pass of one
-collaboration is refused by another even where both have the same authority.  Names are as short as may be: a pass has
-to fit a datagram beside a message.
+collaboration is refused by another even where both have the same authority (`core.net.identity.issuers`).  Names are as
+short as may be: a pass has to fit a datagram beside a message.
 """
 
 import warnings
@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, SignatureAlgorithmOID
 
 from core.base.ids import ACCOUNT_BYTES, AccountId, PeerId, account_of
-from core.base.problems import NotTrusted, ProofProblem
+from core.base.problems import ProofProblem
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.net.identity.issuers import Issuers
 
 PASS_BYTES_MAX = 512
 KNOWN_MAX = 10_000
@@ -59,6 +60,7 @@ class Pass:
     """First time of validity, Unix seconds."""
     expires: float
     """Last time of validity, Unix seconds."""
+    issuer: PeerId
     role: PassRole = PassRole.MEMBER
     further: AccountId | None = None
     """The account, where the key is a further one of it; None: it is the account's first."""
@@ -80,54 +82,60 @@ class Pass:
             raise ProofProblem("The pass of {username} is not valid yet.", self.username)
 
 
-def issuer_name(manifest_id: bytes) -> x509.Name:
-    """The authority's X.509 name in the collaboration `manifest_id`."""
-    return x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, manifest_id.hex())])
-
-
 def pass_request(keys: KeyPair) -> bytes:
     """A certificate request (DER) for this key, signed with it.  The authority fills in the names."""
     request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(keys.private_key, None)
     return request.public_bytes(Encoding.DER)
 
 
-def verify_pass(der: bytes, authority_id: PeerId, manifest_id: bytes, now: float) -> Pass:
-    """Verify a pass against the collaboration's authority.
+def verify_pass(der: bytes, issuers: Issuers, now: float) -> Pass:
+    """Verify a pass, all but whether its holder was shut out.
 
     Args:
         der: The certificate.
-        authority_id: The authority's public key, from the manifest.
-        manifest_id: The collaboration.
+        issuers: The collaboration's.
         now: Unix seconds.
 
     Raises:
-        ProofProblem: not a pass, not of this authority or collaboration, or not valid now.
+        ProofProblem: not a pass, not of this collaboration, not valid now, or its issuer's passes have ended.
     """
-    found = signed_pass(der, authority_id, manifest_id)
-    found.check_time(now)
+    found = signed_pass(der, issuers)
+    check_pass(found, issuers, now)
     return found
 
 
-def signed_pass(der: bytes, authority_id: PeerId, manifest_id: bytes) -> Pass:
-    """Verify who issued a pass, whenever it is valid.
+def check_pass(found: Pass, issuers: Issuers, now: float) -> None:
+    """Check the time of a pass that was read, and that its issuer's passes have not ended.
+
+    Raises:
+        ProofProblem: so it is not.
+    """
+    found.check_time(now)
+    if now > issuers.ends(found.issuer):
+        raise ProofProblem(
+            "The moderators have ended the passes of the backbone that let {username} in.", found.username
+        )
+
+
+def signed_pass(der: bytes, issuers: Issuers) -> Pass:
+    """Verify who issued a pass, whenever it is valid, and whether or not the passes of that issuer have ended.
 
     Args:
         der: The certificate.
-        authority_id: The authority's public key, from the manifest.
-        manifest_id: The collaboration.
+        issuers: The collaboration's.
 
     Raises:
-        ProofProblem: not a pass, or not of this authority or collaboration.
+        ProofProblem: not a pass, or not of this collaboration.
     """
     if len(der) > PASS_BYTES_MAX:
         raise ProofProblem("A pass has at most {most} bytes, not {count}.", PASS_BYTES_MAX, len(der))
     try:
         certificate = _strictly(der)
-        found = _read(certificate, manifest_id)
+        found = _read(certificate, issuers)
         signed, signature = certificate.tbs_certificate_bytes, certificate.signature
     except _UNREADABLE as error:
         raise ProofProblem("This certificate is not a pass.") from error
-    if not Ed25519Verifier().verify(authority_id, signature, signed):
+    if not Ed25519Verifier().verify(found.issuer, signature, signed):
         raise ProofProblem("The pass was not issued by this collaboration's authority.")
     return found
 
@@ -141,8 +149,8 @@ class PassVerifier:
     """
 
     def __init__(self, authority_id: PeerId, manifest_id: bytes) -> None:
-        self.authority_id = authority_id
-        self.manifest_id = manifest_id
+        self.issuers = Issuers(authority_id, manifest_id)
+        """Whose passes hold, by the newest records of the authority."""
         self.known: OrderedDict[PeerId, Pass] = OrderedDict()
         """The newest pass of each peer that has shown one, who showed it last at the end."""
         self.revoked: frozenset[PeerId] = frozenset()
@@ -164,7 +172,7 @@ class PassVerifier:
         Raises:
             ProofProblem: not a pass, not of this authority or collaboration, not valid now, or revoked.
         """
-        found = verify_pass(der, self.authority_id, self.manifest_id, now)
+        found = signed_pass(der, self.issuers)
         self.check(found, now)
         self.known[found.peer] = found
         self.known.move_to_end(found.peer)
@@ -191,48 +199,17 @@ class PassVerifier:
             now: Unix seconds.
 
         Raises:
-            ProofProblem: it has expired, or was revoked.
+            ProofProblem: it has expired, was revoked, or its issuer's passes have ended.
         """
-        found.check_time(now)
+        check_pass(found, self.issuers, now)
         held = found.peer in self.held and found.role is not PassRole.BACKBONE
         if held or found.peer in self.revoked or found.account in self.banned or found.begins < self.since:
             raise ProofProblem("The pass of {username} was revoked.", found.username)
 
 
-def verify_authority(der: bytes, authority_id: PeerId) -> None:
-    """Check that the certificate is the authority's own.
-
-    Args:
-        der: The certificate.
-        authority_id: The authority's public key, from the manifest.
-
-    Raises:
-        NotTrusted: it is not.
-    """
-    try:
-        certificate = _strictly(der)
-        key = certificate.public_key()
-        signed, signature = certificate.tbs_certificate_bytes, certificate.signature
-        ours = isinstance(key, Ed25519PublicKey) and key.public_bytes_raw() == authority_id
-        own_name = certificate.issuer == certificate.subject
-    except _UNREADABLE:
-        ours = False
-    if not ours or not own_name or not Ed25519Verifier().verify(authority_id, signature, signed):
-        raise NotTrusted(
-            "The certificate is not that of the collaboration's authority.", hint="Ask the organiser for the link."
-        )
-
-
 def pass_end(der: bytes) -> float:
     """When a pass ends that an authority has given to this peer, Unix seconds."""
     return x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
-
-
-def authority_id_of(der: bytes) -> PeerId:
-    """The key in an authority's certificate that has been checked (`verify_authority`)."""
-    key = x509.load_der_x509_certificate(der).public_key()
-    assert isinstance(key, Ed25519PublicKey)
-    return PeerId(key.public_bytes_raw())
 
 
 def _strictly(der: bytes) -> x509.Certificate:
@@ -242,12 +219,11 @@ def _strictly(der: bytes) -> x509.Certificate:
         return x509.load_der_x509_certificate(der)
 
 
-def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
+def _read(certificate: x509.Certificate, issuers: Issuers) -> Pass:
     key = certificate.public_key()
     if not isinstance(key, Ed25519PublicKey) or certificate.signature_algorithm_oid != SignatureAlgorithmOID.ED25519:
         raise ProofProblem("A pass is made with Ed25519 keys.")
-    if certificate.issuer != issuer_name(manifest_id):
-        raise ProofProblem("The pass belongs to another collaboration.")
+    issuer = issuers.named(certificate.issuer)
     names = {attribute.oid: str(attribute.value) for attribute in certificate.subject}
     username = names.get(NameOID.COMMON_NAME)
     if username is None:
@@ -258,6 +234,7 @@ def _read(certificate: x509.Certificate, manifest_id: bytes) -> Pass:
         names.get(NameOID.ORGANIZATIONAL_UNIT_NAME, ""),
         certificate.not_valid_before_utc.timestamp(),
         certificate.not_valid_after_utc.timestamp(),
+        issuer,
         PassRole.BACKBONE if names.get(NameOID.TITLE) == PassRole.BACKBONE else PassRole.MEMBER,
         _account(names.get(NameOID.USER_ID)),
     )

@@ -1,4 +1,4 @@
-"""TLS 1.3 with certificates on both sides.  The one root of trust is the collaboration's authority.
+"""TLS 1.3 with certificates on both sides.  The roots of trust are the collaboration's issuers.
 
 S000 appendix I.5 demands properties of requests and responses, which hold for every byte of such a connection:
 
@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from core.base.ids import PeerId
 from core.base.signing import KeyPair
+from core.net.identity.passes import PassVerifier
 
 # X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against this program's clock, which knows how far
 # the system's clock is off, and with the tolerance that the collaboration grants.
@@ -30,17 +31,17 @@ NO_CHECK_TIME = 0x200000
 
 
 class Credentials:
-    """One peer's key and pass, and the trust anchor that it demands of others.
+    """One peer's key and pass, and the trust anchors that it demands of others.
 
     Args:
         keys: The peer's identity.
         pass_der: Its pass (core.net.identity.passes).
-        authority_der: The authority's certificate.
+        passes: Knows the issuers whose passes hold, which may change.
     """
 
-    def __init__(self, *, keys: KeyPair, pass_der: bytes, authority_der: bytes) -> None:
+    def __init__(self, *, keys: KeyPair, pass_der: bytes, passes: PassVerifier) -> None:
         self._keys = keys
-        self._authority_der = authority_der
+        self._passes = passes
         self.renew(pass_der)
 
     @property
@@ -51,6 +52,7 @@ class Credentials:
     def renew(self, pass_der: bytes) -> None:
         """Use another pass for connections from now on."""
         self.pass_der = pass_der
+        self._issuers = self._passes.issuers
         self._server = self._context(ssl.PROTOCOL_TLS_SERVER)
         self._client = self._context(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -62,6 +64,8 @@ class Credentials:
             outgoing: Bytes to send.
             server_side: Whether this peer was called.
         """
+        if self._issuers != self._passes.issuers:
+            self.renew(self.pass_der)
         context = self._server if server_side else self._client
         return context.wrap_bio(incoming, outgoing, server_side=server_side)
 
@@ -70,7 +74,7 @@ class Credentials:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
-        context.load_verify_locations(cadata=self._authority_der)
+        context.load_verify_locations(cadata=self._issuers.anchors)
         show_pass(context, self._keys, self.pass_der)
         return context
 

@@ -1,7 +1,8 @@
 """`python -m core.schedule.senses PID`: the process that watches the system for the engine, whose number is PID.
 
-It writes a line of JSON for each change of `Sensed` to stdout, and ends when its stdin closes, so that none outlives
-the engine.  Libraries and drivers that it asks may crash; then the engine starts it again.
+It writes a line of JSON for each change of `Sensed` to stdout.  A line of stdin says what the person's rules name
+(`RuleNames`); when stdin closes the process ends, so that none outlives the engine.  Libraries and drivers that it asks
+may crash; then the engine starts it again.
 
 Each sense waits for one thing in a thread of its own; with asyncio the process would be 5 MiB larger.
 """
@@ -20,8 +21,9 @@ from typing import Final, NoReturn
 import msgspec
 
 from core.base.back_off import BackOff
-from core.schedule.sensed import Sensed
+from core.schedule.sensed import RuleNames, Sensed
 from core.schedule.senses.findings import Absent, Findings, Sense
+from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.registry import senses_of
 
 REST_S: Final = 5.0
@@ -88,7 +90,8 @@ def main(argv: list[str]) -> int:
         return 2
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    threading.Thread(target=_watch_parent, name="parent watch", daemon=True).start()
+    names = HeldNames()
+    threading.Thread(target=_heed_parent, args=(names,), name="parent watch", daemon=True).start()
     encoder = msgspec.json.Encoder()
 
     def say(sensed: Sensed) -> None:
@@ -97,14 +100,15 @@ def main(argv: list[str]) -> int:
         except OSError:
             os._exit(0)
 
-    watch(senses_of(sys.platform, os.environ, int(argv[0])), say, SystemRandom())
+    watch(senses_of(sys.platform, os.environ, int(argv[0]), names), say, SystemRandom())
     return 0
 
 
-def _watch_parent() -> None:
+def _heed_parent(names: HeldNames) -> None:
+    decoder = msgspec.json.Decoder(RuleNames)
     try:
-        while os.read(0, 4096):
-            pass
+        for line in sys.stdin.buffer:
+            names.now = decoder.decode(line)
     finally:
         os._exit(0)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from core.schedule.sensed import Sensed
+from core.schedule.sensed import RuleNames, Sensed
 from core.schedule.senses.findings import KEPT_S
 from core.system.child_process import open_log, own_command
 from core.system.reports import end
@@ -51,6 +51,7 @@ class SensesChild:
         self._decoder = msgspec.json.Decoder(Sensed)
         self._followers: list[Callable[[Sensed], object]] = []
         self._process: asyncio.subprocess.Process | None = None
+        self._watching = RuleNames()
         self._word = _Word(Sensed(), 0.0)
         self._kept: deque[_Word] = deque()
         """Last words of children that have ended, the latest last."""
@@ -71,6 +72,16 @@ class SensesChild:
         """
         self._followers.append(callback)
         return lambda: self._followers.remove(callback)
+
+    def watch(self, names: RuleNames) -> None:
+        """Look at this from now on, and at nothing that was named before."""
+        if names != self._watching:
+            self._watching = names
+            self._say_names()
+
+    def _say_names(self) -> None:
+        if self.pid is not None and self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(msgspec.json.encode(self._watching) + b"\n")
 
     async def run(self) -> None:
         """Keep a child alive until cancelled; one that ends is started again after a wait that grows."""
@@ -93,6 +104,7 @@ class SensesChild:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         self._process = process
+        self._say_names()
         try:
             await self._read(process)
         finally:

@@ -13,7 +13,8 @@ Tell = Callable[[Sensed], None]
 somebody is at the computer.  A greater one grows by itself."""
 KEPT_S: Final = 60.0
 """Time for which the last word of a sense that has ended holds, or of all of a process, unless a new one comes."""
-
+FAN_RPM: Final = 50
+"""A smaller difference between turns a minute nobody hears."""
 
 Medium = Literal["cable", "wifi", "mobile", "unknown"]
 Ask = Callable[[Sequence[str]], Awaitable[str]]
@@ -147,6 +148,9 @@ class Findings:
             celsius=_rounded(part.celsius for part in parts),
             watts=_rounded(part.watts for part in parts),
             metered=_any(part.metered for part in parts),
+            fan_rpm=_rounded((part.fan_rpm for part in parts), to=FAN_RPM),
+            meter=next((part.meter for part in parts if part.meter is not None), None),
+            own_bytes=next((part.own_bytes for part in parts if part.own_bytes is not None), None),
             gpus=tuple(_tidy(gpu) for part in parts for gpu in part.gpus),
         )
 
@@ -181,9 +185,9 @@ def _any(answers: Iterable[bool | None]) -> bool | None:
     return any(known) if known else None
 
 
-def _rounded(values: Iterable[float | None]) -> float | None:
+def _rounded(values: Iterable[float | None], *, to: int = 1) -> float | None:
     highest = max((value for value in values if value is not None), default=None)
-    return None if highest is None else float(round(highest))
+    return None if highest is None else float(round(highest / to) * to)
 
 
 def _tidy(gpu: SensedGpu) -> SensedGpu:

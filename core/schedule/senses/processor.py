@@ -1,4 +1,4 @@
-"""How hot the processor is (psutil; Linux tells, and FreeBSD), and what it takes (RAPL), where the system shows it.
+"""How hot the processor is and how fast fans turn (psutil; Linux tells), and what it takes (RAPL), as far as shown.
 
 Counters of energy, which Intel's and AMD's processors have, are shown to the administrator only on most systems, since
 they tell too much about what is computed.
@@ -21,6 +21,8 @@ BOARD: Final = frozenset({"acpitz", "soc_thermal", "x86_pkg_temp"})
 """Sensors near the processor, for where it has none of its own."""
 _CELSIUS: Final = (0.0, 150.0)
 """What a sensor may say and be believed: some say -273 or 255 where they are not connected."""
+RPM_MAX: Final = 30_000.0
+"""Sensors say more where there is no fan."""
 COUNTERS: Final = Path("/sys/class/powercap")
 
 
@@ -37,6 +39,19 @@ def heat() -> Sensed:
         if believed:
             return Sensed(celsius=max(believed))
     raise Absent("no sensor of the processor")
+
+
+def fans() -> Sensed:
+    """Look at the fans.
+
+    Raises:
+        Absent: the system shows none that turns.
+    """
+    told = psutil.sensors_fans() if hasattr(psutil, "sensors_fans") else {}
+    turns = [float(each.current) for found in told.values() for each in found if 0 <= each.current <= RPM_MAX]
+    if not any(turns):
+        raise Absent("no fan that tells how fast it turns")
+    return Sensed(fan_rpm=max(turns))
 
 
 class Rapl:

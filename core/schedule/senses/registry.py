@@ -9,26 +9,32 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.schedule.senses import processor
+from core.schedule.senses import owner, processor
 from core.schedule.senses.battery import LOOK_S, battery
 from core.schedule.senses.findings import Periodic, Sense
 from core.schedule.senses.nvidia import Nvidia
+from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.processes import Processes
 
 NVIDIA: Final = ("/dev/nvidiactl", "/dev/dxg")
 """What the driver makes on Linux, and in Linux on Windows; without it NVML is 3 MiB for nothing."""
 
 
-def senses_of(platform: str, environ: Mapping[str, str], pid: int) -> list[Sense]:
+def senses_of(platform: str, environ: Mapping[str, str], pid: int, names: HeldNames) -> list[Sense]:
     """Return the senses that may find something here.
 
     Args:
         platform: As `sys.platform` names it.
         environ: The environment of the session.
         pid: The engine's process.
+        names: What the person's rules name.
     """
-    processes = Processes(pid)
-    senses: list[Sense] = [processes]
+    processes = Processes(pid, names)
+    senses: list[Sense] = [
+        processes,
+        owner.MeterSense(names),
+        Periodic("streamed desktop", owner.remote, owner.REMOTE_S),
+    ]
     match platform:
         case "linux":
             has_nvidia = any(Path(each).exists() for each in NVIDIA)
@@ -53,6 +59,7 @@ def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
         logind.other_sessions(),
         logind.own_sessions(),
         Periodic("heat", processor.heat, processor.LOOK_S),
+        Periodic("fans", processor.fans, processor.LOOK_S),
         Periodic("power", processor.Rapl().look, processor.LOOK_S),
         Periodic("graphics cards (DRM)", cards.look, drm.LOOK_S),
     ]

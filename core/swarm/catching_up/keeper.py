@@ -17,6 +17,8 @@ REST: Final = 19
 """Rest after a copy, in multiples of the time that it took or failed: copies take a twentieth of a donor's line."""
 REST_MAX_S: Final = 6 * 3600.0
 """What one slow donor took is not rested for longer: a copy that took 67 hours was followed by 53 days."""
+BUSIEST: Final = 3
+"""The shortest rest in multiples of that time, whatever the owner wants: copies take a quarter of a donor's line."""
 COPY_S: Final = 2 * 3600.0
 """A copy that takes longer is given up."""
 BYTES_MAX: Final = 1 << 40
@@ -39,8 +41,22 @@ class StateKeeper:
         self._next: NewerState | None = None
         """What is being fetched, or taken by the owner."""
         self._began_at = 0.0
+        self._took_s = 0.0
+        """Time that the last copy took, or failed."""
+        self._every_s: float | None = None
         self._rests_until: float | None = None
         """Unix seconds; None: it has not looked yet."""
+
+    def every(self, seconds: float | None, now: float) -> None:
+        """Take copies as often as the owner wants; None: as often as is usual."""
+        self._every_s = seconds
+        if self._rests_until is not None and self._next is None:
+            self._rests_until = now + self._rest_s()
+
+    def _rest_s(self) -> float:
+        if self._every_s is not None:
+            return max(REST_MIN_S, self._every_s - self._took_s, BUSIEST * self._took_s)
+        return min(max(REST_MIN_S, REST * self._took_s), REST_MAX_S)
 
     def consider(self, name: StateName | None, now: float) -> list[Output]:
         """Fetch the state where most stand, when it is time for another copy.
@@ -92,5 +108,5 @@ class StateKeeper:
         return self._catch_up.stop(now, loading=False)
 
     def _rest(self, now: float) -> None:
-        self._next = None
-        self._rests_until = now + min(max(REST_MIN_S, REST * (now - self._began_at)), REST_MAX_S)
+        self._next, self._took_s = None, now - self._began_at
+        self._rests_until = now + self._rest_s()

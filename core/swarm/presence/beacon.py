@@ -1,6 +1,7 @@
 """Progress through the DHT: publishes this peer's report, reads the others', each at its own pace."""
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from random import Random
 
@@ -16,6 +17,7 @@ from core.dht.messages import Record
 from core.dht.node import DhtNode
 from core.swarm.presence.membership import Membership
 from core.swarm.words.epoch import Phase
+from core.swarm.words.orders import KeyElsewhere
 from core.swarm.words.outputs import Output
 from core.swarm.words.progress import ProgressReport, decode_report, encode_report, progress_key
 
@@ -37,6 +39,8 @@ TIME_AHEAD_MAX_S = 90.0
 PUBLISH_CROWD = 12
 READ_CROWD = 4
 CROWD_INTERVAL_MAX_S = 2.0
+OWN_TIMES = 512
+"""Number of own reports that are remembered: as many as are made while one lives, at the shortest interval."""
 DOUBTED_MAX = 2000
 """Number of peers from which on each publishes, and reads, less often: it is enough that somebody notices."""
 
@@ -63,6 +67,12 @@ class Beacon:
         self._news_interval_s = PUBLISH_INTERVAL_S
         self.answered_at = -math.inf
         """When the last read came back, unix seconds."""
+        self._own_times: deque[float] = deque(maxlen=OWN_TIMES)
+        self._began_at = math.inf
+        self._foreign_at = math.inf
+        """Time of the first report in this peer's name that it has not made since its start."""
+        self.twin: ProgressReport | None = None
+        """A report of another process that has this peer's key, until that is told; None: nothing is to be told."""
         self._doubted: dict[PeerId, float] = {}
         """Strangers whose first report looked old, and its time by their clock."""
 
@@ -75,7 +85,7 @@ class Beacon:
                 step more often than it reads, and where two have gone apart it decides.
         """
         self._follows = follows
-        self._publish_at = self._read_at = now
+        self._publish_at = self._read_at = self._began_at = now
 
     @property
     def deadline(self) -> float | None:
@@ -107,6 +117,9 @@ class Beacon:
     def tick(self, report: ProgressReport, now: float) -> Sequence[Output]:
         """Publish and read what is due."""
         outputs: list[Output] = []
+        if self.twin is not None:
+            outputs.append(KeyElsewhere(self.twin.host, self.twin.port))
+            self.twin = None
         rests = report.role == VOLUNTEER and report.activity == Phase.IDLE  # its trainer's coming and going hurries it
         if self._publish_at is not None and self._publish_at <= now:
             is_news = self._is_news(report)
@@ -115,6 +128,7 @@ class Beacon:
             self._publish_at = now + interval_s * self._random.uniform(0.8, 1.2)
             if is_news or now + interval_s > self._last_published + QUIET_S:
                 self._last_published, self._said = now, report
+                self._own_times.append(report.time)
                 outputs += self._dht.store(
                     self._key, encode_report(report), lifetime_s=REPORT_LIFETIME_S, now=now, subkey=self._me
                 )
@@ -142,12 +156,15 @@ class Beacon:
         self.answered_at = now
         news: dict[PeerId, ProgressReport] = {}
         for record in found.records:
-            if record.owner == self._me or record.subkey != record.owner:
+            if record.subkey != record.owner:
                 continue
             try:
                 report = decode_report(record.value)
             except WireProblem:
                 trace.mark("progress.drop.schema")
+                continue
+            if record.owner == self._me:
+                self._look_at_own(report)
                 continue
             if report.time > now + TIME_AHEAD_MAX_S:
                 trace.mark("progress.drop.future")
@@ -158,6 +175,16 @@ class Beacon:
                 news[record.owner] = report
         self._membership.expire(now)
         return news
+
+    def _look_at_own(self, report: ProgressReport) -> None:
+        """Notice that somebody else speaks with this peer's key, by two reports after its start that it has not made.
+
+        One alone may be of the process before it, whose clock was ahead.
+        """
+        if report.time > self._began_at and report.time not in self._own_times:
+            if report.time > self._foreign_at:
+                self.twin = report
+            self._foreign_at = min(self._foreign_at, report.time)
 
     def _is_doubtful(self, record: Record, report: ProgressReport, now: float) -> bool:
         """Whether a stranger's report may be what is left of somebody who has gone: the next one will tell.

@@ -12,8 +12,7 @@ import msgspec
 from core.averaging.aggregators import AGGREGATORS, Aggregator
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.codec import norm_of
-from core.averaging.codecs.registry import FEEDBACK, codec_of
+from core.averaging.distances import DistanceBook
 from core.averaging.feedback import Carry, ResidualStore
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
@@ -42,6 +41,8 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.signing import Signer, Signing, Verifier
 from core.base.trace import Trace
+from core.codecs.codec import norm_of
+from core.codecs.registry import FEEDBACK, codec_of
 from core.swarm.rounds.early_messages import EarlyMessages
 from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from core.swarm.words.orders import ContributionCut, RoundRecord
@@ -147,6 +148,8 @@ class Rounds:
         """How much of what peers say of their samples is believed."""
         self.penalties = Penalties(self._identity.peer_id, round_timeout_s=settings.averaging.round_timeout_s)
         """Penalties of members to which failed rounds are attributed, or that cost successful ones time."""
+        self.distances = DistanceBook(self._secret)
+        """How far members' parts lay from the others' where this peer reduced them."""
         self.current: bytes | None = None
         """The round for which a contribution was asked."""
         self.serve(self._vectors)
@@ -203,13 +206,8 @@ class Rounds:
             helpers: Peers that only reduce for others, wherever they stand.
         """
         refused = self.current is not None and not self._matchmaker.occupied  # the contribution waits for another plan
-        outputs = self._matchmaker.stand(
-            None if name is None else (name.epoch, name.lineage),
-            candidates,
-            helpers=helpers,
-            full=full or refused,
-            now=now,
-        )
+        stand = None if name is None else (name.epoch, name.lineage)
+        outputs = self._matchmaker.stand(stand, candidates, helpers=helpers, full=full or refused, now=now)
         return self._follow(outputs, now)
 
     def leave(self, now: float) -> Sequence[Output]:
@@ -289,6 +287,7 @@ class Rounds:
             remembered = self.penalties.remembered(plan.peers, now, usual=self.lines.usual)
             work = self._vectors.round_input(plan, self._identity.peer_id, self.aggregator)
             work = replace(work, secret=self._secret, remembered=remembered, identity=self._identity)
+            work = replace(work, distances=self.distances)
             begun = (Butterfly if plan.stages == 1 else Grid)(self._identity.peer_id, plan, work, trace=self._trace)
         except ValueError:
             self._trace.mark("rounds.refused")

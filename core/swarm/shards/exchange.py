@@ -54,7 +54,7 @@ class ShardExchange:
 
     BOOK: ClassVar[type[HolderBook]] = HolderBook
     """Says which shard is to come, and which is to go."""
-    TAKES: Final[tuple[type, ...]] = (*SHARD_MESSAGES, ShardsWanted, ShardKept, ShardsWeighed)
+    TAKES: ClassVar[tuple[type, ...]] = (*SHARD_MESSAGES, ShardsWanted, ShardKept, ShardsWeighed)
     """Classes of messages and events."""
 
     def __init__(

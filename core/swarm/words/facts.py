@@ -78,6 +78,17 @@ class StateKept:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyEvery:
+    """How often the owner wants a copy of the model.
+
+    Attributes:
+        seconds: From one to the next; None: a rest in proportion to the time that a copy takes.
+    """
+
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class StateNotKept:
     """A copy that was fetched is not kept.
 

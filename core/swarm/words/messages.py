@@ -91,6 +91,36 @@ class ShardDone(StateDone, frozen=True, tag="shard.done"):
     """I need nothing more of it: somebody else may have my place."""
 
 
+class ExpertFileAsk(StateAsk, frozen=True, tag="expert.ask"):
+    """May I have the state of an expert that has this root digest?"""
+
+
+class ExpertFileOffer(StateOffer, frozen=True, tag="expert.offer"):
+    """The keeper agrees, and lists the chunks."""
+
+    bulk: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+
+class ExpertFileDenied(StateDenied, frozen=True, tag="expert.denied"):
+    """The keeper refuses, for some seconds or because it has another state by now."""
+
+
+class ExpertChunkAsk(ChunkAsk, frozen=True, tag="expert.chunk_ask"):
+    """The downloader asks for one chunk of an expert's state that was offered to it."""
+
+
+class ExpertChunkGive(ChunkGive, frozen=True, tag="expert.chunk"):
+    """One chunk of an expert's state, at most 256 KiB."""
+
+    bulk: ClassVar[bool] = True
+    beside: ClassVar[bool] = True
+
+
+class ExpertFileDone(StateDone, frozen=True, tag="expert.done"):
+    """I need nothing more of it: somebody else may have my place."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileMessages:
     """The words with which files of one kind are asked for and given."""
@@ -118,4 +148,8 @@ class FileMessages:
 STATE_FILES: Final = FileMessages(StateAsk, StateOffer, StateDenied, ChunkAsk, ChunkGive, StateDone)
 SHARD_FILES: Final = FileMessages(ShardAsk, ShardOffer, ShardDenied, ShardChunkAsk, ShardChunkGive, ShardDone, donors=6)
 SHARD_MESSAGES: Final = (*SHARD_FILES.asks, *SHARD_FILES.answers)
+EXPERT_FILES: Final = FileMessages(
+    ExpertFileAsk, ExpertFileOffer, ExpertFileDenied, ExpertChunkAsk, ExpertChunkGive, ExpertFileDone
+)
+EXPERT_FILE_MESSAGES: Final = (*EXPERT_FILES.asks, *EXPERT_FILES.answers)
 STATE_MESSAGES: Final = (*STATE_FILES.asks, *STATE_FILES.answers)

@@ -7,8 +7,7 @@ from core.averaging.outcome import Outcome
 from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
 from core.base.state_header import StateHeader
-from core.base.untaken import Untaken
-from core.base.work import Collect, Evaluate, Go, Hold, Release
+from core.base.work import Collect, Evaluate, Go, Hold, Release, Untaken
 from core.swarm.words.states import StateName
 
 SCALED_BY_CHANCE: Final = 0.1
@@ -124,6 +123,14 @@ class RoundRecord:
     def credited(self) -> tuple[tuple[PeerId, int], ...]:
         """The same peers; of their samples those that are in the mean, by the chunks that arrived."""
         return tuple((PeerId(deed.peer), deed.samples) for deed in self.deeds if deed.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyElsewhere:
+    """Another process takes part with this peer's key."""
+
+    host: str
+    port: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from core.swarm.words.orders import (
     CopyFailed,
     HeldoutLearned,
     Keep,
+    KeyElsewhere,
     LedgerRead,
     RoundLost,
     RoundRecord,
@@ -31,6 +32,7 @@ News = (
     | CopyFailed
     | HeldoutLearned
     | Keep
+    | KeyElsewhere
     | LedgerRead
     | Receipted
     | RoundLost

@@ -5,7 +5,7 @@ from typing import Self
 
 from core.averaging.allreduce.share_map import untaken_of
 from core.averaging.plan import Plan
-from core.base.untaken import Untaken
+from core.base.work import Untaken
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import StateName
 

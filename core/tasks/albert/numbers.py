@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from core.base.manifest import Numbers, checked
+from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.tasks.task import ModelCosts
 
@@ -67,7 +68,7 @@ def albert_numbers(numbers: Numbers) -> AlbertNumbers:
     return read
 
 
-def albert_costs(numbers: Numbers) -> ModelCosts:
+def albert_costs(numbers: Numbers, experts: ExpertNumbers | None = None) -> ModelCosts:  # noqa: ARG001 - it has none
     """Parameters are those of embeddings, the one layer, pooler and both heads, whose words share the embeddings.
 
     Kept for the backward pass are, of each piece, what a layer computes from it (attention keeps no scores), as often

@@ -9,6 +9,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import SHARDS_MAX, DataSource
 from core.text.order.filters import read_filters
 from core.text.order.shard_index import INDEX_FILE
+from core.text.sources.images import classes_beside, image_texts, is_classes, is_images
 from core.text.sources.parquet import parquet_texts, row_groups
 from core.text.sources.records import (
     Bytes,
@@ -181,6 +182,9 @@ class FileShards:
                 return docstring_texts(bytes_of)
             case "csv":
                 return csv_texts(bytes_of, codec, self._columns)
+            case "images":
+                classes = StoredFile(classes_beside(file.name), 0)
+                return image_texts(bytes_of, self._bytes(classes, None), codec)
             case _:
                 return plain_texts(bytes_of, codec)
 
@@ -200,6 +204,8 @@ class FileShards:
         """What a file holds, and how it is packed."""
         path = Path(name.lower())
         codec = path.suffix if path.suffix in CODECS else ""
+        if not self._forced and is_images(name):
+            return "images", codec
         return self._forced or _FORMS.get(Path(path.stem if codec else path.name).suffix, "text"), codec
 
     def _lay_out(self) -> _Laid:
@@ -210,7 +216,8 @@ class FileShards:
 
     def _look(self) -> _Laid:
         found, left_out = self._place.found()
-        files = [file for file in found if file.name.rpartition("/")[2] != INDEX_FILE]  # which holds no text
+        read = (file for file in found if not is_classes(file.name))  # with the images that they belong to
+        files = [file for file in read if file.name.rpartition("/")[2] != INDEX_FILE]  # which holds no text
         if not files:
             raise SourceStalled(DataCode.MISSING, name=self._source.address)
         spans = self._spans(files)

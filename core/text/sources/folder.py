@@ -12,6 +12,7 @@ from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.text.sources.file_shards import FileShards, FoundFiles, StoredFile, read_file
+from core.text.sources.images import is_classes, is_images
 from core.text.sources.records import MARK, MARKS
 from core.text.sources.source import BLOCK_BYTES, Access, LeftOut, SourceStalled
 from core.text.sources.unpack import CODECS
@@ -139,7 +140,7 @@ class Folder:
         if path.is_symlink() and (path.is_dir() or not _within(path, self._root)):
             return DataCode.LINK
         suffix = path.suffix.lower()
-        if self._suffix or suffix in _NO_TEXT | _TABLES:
+        if self._suffix or suffix in _NO_TEXT | _TABLES or is_images(path.name) or is_classes(path.name):
             return None
         if suffix in _BINARY:
             return DataCode.NO_TEXT

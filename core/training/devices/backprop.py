@@ -17,9 +17,8 @@ from torch.utils.checkpoint import checkpoint
 
 from core.tasks.task import Batch, Task
 from core.training.devices.micro_batch import lacked_memory
-from core.training.devices.precision import ROUNDINGS, Precision
+from core.training.devices.precision import ROUNDINGS, LossScale, Precision
 from core.training.vectors.flat import FlatParameters
-from core.training.vectors.loss_scale import LossScale
 
 COMPILED_TOLERANCE: Final = 1e-4
 """Upper bound on how far a gradient of compiled layers may be from the others', in parts of its norm; the precision's

@@ -26,6 +26,12 @@ ROUNDINGS: Final = 4
 """Roundings by which a gradient of two layers may be off; half formats that work are at about one."""
 SLOWER_MAX: Final = 1.0
 """Times as long as for fp32 that a processor may take; one that lacks a format's instructions takes three to twenty."""
+SCALE_FIRST: Final = 2.0**16
+SCALE_LEAST: Final = 1.0
+"""Below it small gradients vanish sooner than without any scale."""
+SCALE_MOST: Final = 2.0**24
+GOOD_PASSES: Final = 2000
+"""Passes in a row without an overflow after which twice the scale is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +139,31 @@ def _tried(precision: Precision, device: torch.device) -> tuple[torch.Tensor, fl
         found = torch.cat([gradient.flatten() for gradient in gradients]).cpu()
         seconds.append(time.perf_counter() - began)
     return found, min(seconds)
+
+
+class LossScale:
+    """The factor of a loss with which small gradients of half precision do not vanish (Micikevicius et al. 2018, 3.2).
+
+    It doubles after `good_passes` good passes, and halves where a gradient overflows, as torch's `GradScaler` does.  It
+    is the machine's own: gradients are divided by it before they are added up and sent.
+    """
+
+    def __init__(self, good_passes: int = GOOD_PASSES) -> None:
+        self.value = SCALE_FIRST
+        self._good_passes = good_passes
+        self._good = 0
+
+    @property
+    def can_fall(self) -> bool:
+        """Whether an overflow may be the scale's fault."""
+        return self.value > SCALE_LEAST
+
+    def fits(self) -> None:
+        """A pass gave gradients that are finite."""
+        self._good += 1
+        if self._good >= self._good_passes:
+            self.value, self._good = min(2 * self.value, SCALE_MOST), 0
+
+    def overflowed(self) -> None:
+        """A pass gave gradients that are not."""
+        self.value, self._good = max(self.value / 2, SCALE_LEAST), 0

@@ -146,7 +146,7 @@ class Replica:
         if self.compiles and self.micro_batch.fit is not None:
             self.backprop.compile()
             self.compiles = False
-        self._measure(batch.samples, seconds)
+        self.measure(batch.samples, seconds)
         return counted
 
     def keep_fit(self) -> None:
@@ -154,7 +154,8 @@ class Replica:
         if self.micro_batch.fit is not None:
             self._fits.keep(self.micro_batch.fit)
 
-    def _measure(self, samples: int, seconds: float) -> None:
+    def measure(self, samples: int, seconds: float) -> None:
+        """Let the time of a batch count for the smoothed speed."""
         speed = samples / max(seconds, 1e-9)
         old = self.samples_per_s
         self.samples_per_s = (

@@ -1,14 +1,31 @@
-"""Several devices that compute the gradients of one worker, each at its own pace."""
+"""How a worker computes gradients: on several devices, each at its own pace; or in flights, where there are experts."""
 
 from collections.abc import Callable
+from typing import Final
 
-from core.base.problems import BadInput
-from core.tasks.task import Batch
+from core.base.problems import BadInput, WorkerProblem
+from core.tasks.task import Batch, Evaluation
 from core.training.devices.held_replicas import HeldReplicas
+from core.training.devices.micro_batch import samples_that_fit
 from core.training.devices.replica import Replica
 from core.training.devices.replica_thread import ReplicaThread, said
+from core.training.flights.calls import CallCarrier
+from core.training.flights.flight import Turn
+from core.training.flights.flights import FLIGHTS_MIN, Flights, NotMeasured
+from core.training.flights.passes import TrunkPasses
 from core.training.rules import Rule
 from core.training.samples.samples import Drawn, RowsInHand
+from core.workers.flight_frames import FlightNews
+
+MEASURED_S: Final = 1.0
+"""Time over which the speed of flights is measured, many of which may land at once."""
+WAIT_S: Final = 0.05
+"""Time between two looks for a batch while text lacks."""
+REST_S_MAX: Final = 1.0
+"""No flight begins for so long after many were lost, and for `WAIT_S` after one."""
+MEASURING_S: Final = 60.0
+"""Least time in which flights that measure are waited for."""
+ENDS: Final = frozenset({Turn.LANDED, Turn.NOT_FINITE, Turn.LOST, Turn.OLD})
 
 
 class Replicas:
@@ -139,3 +156,119 @@ class Replicas:
         elif lead.failure:
             self.rest()
         return counted
+
+
+class ReplicaFlights:
+    """The flights of a worker, on its first device: where their batches come from, and where their gradients go.
+
+    Args:
+        passes: What the trunk computes.
+        carrier: Carries calls to experts.
+        replica: Has the trunk, and its batches.
+        rule: Gets the gradients.
+        rows: Told whose gradients the rule has, and whose are lost.
+        clock: Seconds that only go forward.
+    """
+
+    def __init__(
+        self,
+        passes: TrunkPasses,
+        carrier: CallCarrier,
+        *,
+        replica: Replica,
+        rule: Rule,
+        rows: RowsInHand,
+        clock: Callable[[], float],
+    ) -> None:
+        self._replica = replica
+        self._rule = rule
+        self._rows = rows
+        self._clock = clock
+        self._landed, self._landed_at = 0, clock()
+        """Samples that have landed since then."""
+        room = samples_that_fit(passes.sample_bytes) / replica.micro_batch.size
+        most = min(passes.numbers.flights, max(FLIGHTS_MIN, int(room)))
+        self.under_way = Flights(passes, carrier, self, most=most)
+        self._carrier = carrier
+        self.patience_s = max(MEASURING_S, 2 * passes.numbers.layers * passes.numbers.patience_s)
+        """Time after which flights that measure are given up: where nobody lives in a layer they wait for ever."""
+        self._lost, self._rests_until = 0, 0.0
+        """Number of flights that were lost since one has landed; and until when none begins."""
+        self.idle_s = 0.0
+        """How long to wait for news, where all flights waited at the last step and no other one could begin."""
+
+    def step(self, *, begin: bool) -> bool | None:
+        """Take one turn; returns whether a gradient counts, or None: no flight has ended, or one was lost.
+
+        Args:
+            begin: Whether a flight may begin.
+
+        Raises:
+            BadInput: there is nothing to learn from.
+        """
+        now = self._clock()
+        rested = now >= self._rests_until
+        turn = self.under_way.turn(begin=begin and rested, again=rested)
+        if turn is Turn.LOST:
+            self._lost += 1
+            self._rests_until = now + min(REST_S_MAX, WAIT_S * self._lost)
+        elif turn is Turn.LANDED:
+            self._lost = 0
+        self.idle_s = WAIT_S if turn is Turn.NOTHING else 0.0
+        return turn is Turn.LANDED if turn in {Turn.LANDED, Turn.NOT_FINITE} else None
+
+    def hear(self, news: FlightNews) -> None:
+        """The engine has told something of experts, on which flights may go on."""
+        self.idle_s = 0.0
+        self._carrier.take(news)
+
+    def accumulate(self) -> bool:
+        """Take turns until a flight ends, where experts answer at once; returns whether its gradient counts.
+
+        Raises:
+            BadInput: there is nothing to learn from.
+        """
+        while (turn := self.under_way.turn()) not in ENDS:
+            if turn is Turn.NOTHING:
+                self._replica.data.wait(WAIT_S)
+        return turn is Turn.LANDED
+
+    def evaluate(self) -> Evaluation:
+        """Measure the trunk with its experts, where these answer at once.
+
+        Raises:
+            WorkerProblem: they do not answer.
+        """
+        self.under_way.measure()
+        try:
+            while (found := self.under_way.measured) is None:
+                self.under_way.turn(begin=False)
+        except NotMeasured:
+            raise WorkerProblem("Too few experts answer to measure the model.") from None
+        return found
+
+    @property
+    def epoch(self) -> int:
+        """Steps that the trunk has taken."""
+        return self._rule.epoch
+
+    def draw(self) -> Drawn[Batch] | None:
+        """The next batch, if one is there (`Airfield`)."""
+        return next(self._replica.data) if self._replica.data.wait(0.0) else None
+
+    def land(self, drawn: Drawn[Batch], loss: float) -> bool:
+        """Give the rule a gradient; returns whether it counts."""
+        counted = self._rule.add(samples=drawn.batch.samples, loss=loss)
+        if not counted:
+            return False
+        self._rows.count(drawn.rows)
+        now = self._clock()
+        self._landed += drawn.batch.samples
+        if now - self._landed_at >= MEASURED_S:
+            self._replica.measure(self._landed, now - self._landed_at)
+            self._landed, self._landed_at = 0, now
+        return True
+
+    def lose(self, drawn: Drawn[Batch]) -> None:
+        """Have the rows of a lost flight drawn again."""
+        self._rows.give_up([drawn.rows])

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,13 +34,16 @@ from core.text.order.data_pass import FIRST
 from core.training.devices.devices import usable
 from core.training.devices.micro_batch import samples_that_fit
 from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
-from core.training.learner import Learner
+from core.training.flights.calls import LocalExperts
+from core.training.learner import Learner, fly
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
 from core.training.programs.child import end_with_parent, reporting, say
 from core.training.samples.streamed import StreamedSamples, reading_alone
 from core.workers.data_frames import DataLeftOut, DataNews
 from core.workers.frames import MetricFiles
 
+EXPERTS: Final = "experts.safetensors"
+"""File of the experts of a model that has some, beside the folder of states."""
 PROGRESS_S: Final = 0.2
 MEASURED_MIN: Final = 3
 """Least number of micro-batches that are timed, however long they take."""
@@ -88,9 +92,16 @@ def _run(chosen: argparse.Namespace) -> None:
     if repeats:  # a size that follows from speed would make other sums
         fits = int(max(1, samples_that_fit(task.sample_bytes)))
         learner.first.micro_batch.fix(min(task.micro_batch, manifest.target_samples, FIRST, fits))
+    experts = None
+    if manifest.mixture is not None:
+        experts = LocalExperts(manifest.mixture, manifest.chance, device=devices[0], clock=time.monotonic)
+        experts.load(chosen.states.parent / EXPERTS)
+        fly(learner, manifest, experts, time.monotonic)
     precision = learner.first.backprop.precision.name
     say("ready", epoch=learner.state.epoch, parameters=learner.numel, device=",".join(devices), precision=precision)
     alone = Alone(learner, manifest, sinks=sinks)
+    if experts is not None:
+        alone.keep = partial(experts.save, chosen.states.parent / EXPERTS)
     if chosen.measure_s is not None:
         alone.measure(chosen.measure_s)
     else:
@@ -129,6 +140,8 @@ class Alone:
         self._clock = clock
         self._meter = EpochMeter(learner, clock)
         self._said_at = clock()
+        self.keep: Callable[[], None] = lambda: None
+        """Keeps what is not in the state, as often as the model is measured."""
 
     def train(self, *, epochs: int | None, profile: Path | None = None) -> None:
         """Take a number of steps of the collaboration, each from a full batch.
@@ -154,6 +167,8 @@ class Alone:
             profile = None
             due = learner.state.epoch % self._manifest.evaluate_every == 0 or learner.state.epoch == last
             evaluation = learner.evaluate() if due else None
+            if due:
+                self.keep()
             metrics = self._meter.epoch_ends(evaluation=evaluation)
             write_all(self._sinks, metrics)
             baselines = {} if evaluation is None else {name: one.loss for name, one in evaluation.baselines.items()}

@@ -50,7 +50,7 @@ def checked_recipe(recipe: Recipe, *, called: str) -> CheckedRecipe:
     numbers = read_fields(recipe.model, module.NUMBERS, where=where)
     given: Numbers = msgspec.to_builtins(numbers)
     try:
-        module.costs(given)
+        module.costs(given, recipe.mixture)
     except BadInput as problem:
         raise BadInput("{where}{problem}", where, problem.sentence) from problem
     parameters = FlatParameters(torch.nn.Linear(WIDTH, WIDTH))

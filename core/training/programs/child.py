@@ -5,8 +5,9 @@ import os
 import sys
 import threading
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from queue import SimpleQueue
 from typing import Any
 
 from core.base.data_source import SECRETS
@@ -23,7 +24,7 @@ def reporting(work: Callable[[], None]) -> int:
     try:
         work()
     except Problem as problem:
-        _say_problem(problem)
+        say_problem(problem)
         return 2
     return 0
 
@@ -62,23 +63,38 @@ def say(event: str, **words: Any) -> None:
         os._exit(0)
 
 
+def say_problem(problem: Problem) -> None:
+    """Print a problem as a line, from which `core.system.reports` makes one again."""
+    said = [asdict(one) for one in problem.said]
+    say("problem", code=problem.code, message=problem.message, hint=problem.hint, said=said)
+
+
+def given_lines() -> Iterator[str]:
+    """Lines of standard input, each a text as JSON; its end ends this process, whatever it is doing."""
+    lines = SimpleQueue[str]()
+    threading.Thread(target=_read_lines, args=(lines,), name="lines", daemon=True).start()
+    while True:
+        yield lines.get()
+
+
 def say_wait(why: str) -> None:
     """Report why nothing goes on; how far the work is stays as it was."""
     say("progress", text=why)
 
 
-def _say_problem(problem: Problem) -> None:
-    said = [asdict(one) for one in problem.said]
-    say("problem", code=problem.code, message=problem.message, hint=problem.hint, said=said)
-
-
 def _end_too_large() -> None:
     hint = "Leave it out: it is damaged, or made to do harm."
-    _say_problem(BadInput("A file unfolds to more memory than any text needs.", hint=hint))
+    say_problem(BadInput("A file unfolds to more memory than any text needs.", hint=hint))
     os._exit(2)
 
 
 def _watch_parent() -> None:
     while os.read(0, 4096):
         pass
+    os._exit(0)
+
+
+def _read_lines(lines: "SimpleQueue[str]") -> None:
+    for line in sys.stdin.buffer:
+        lines.put(json.loads(line))
     os._exit(0)

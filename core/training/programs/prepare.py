@@ -63,7 +63,7 @@ def _prepare(recipe: Recipe, called: str, out: Path, *, start: Path | None, secr
             done = found.module.prepare(found.numbers, text, out, progress=_progress)
         else:
             done = found.module.prepare_from(start.absolute(), found.numbers, text, out, progress=_progress)
-    costs = found.module.costs(done.numbers)
+    costs = found.module.costs(done.numbers, recipe.mixture)
     say(
         "prepared",
         numbers=done.numbers,

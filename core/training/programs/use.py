@@ -2,10 +2,12 @@
 
     python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE export --out DIR
     python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE try TEXT
+    python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE answer
     python -m core.training.programs.use --manifest FILE --blobs DIR --state FILE check
 
 prints one JSON object a line: `progress` (text, fraction), then `exported` (`Exported`), `filled` or `continued`
 (`core.tasks.answers`), `checked` (`check_state`), or `problem` (code, message, hint; exit code 2).
+`answer` tries each line of standard input, a text as JSON, until that ends, and has one answer for each.
 """
 
 import argparse
@@ -19,17 +21,19 @@ import msgspec
 from safetensors import SafetensorError
 
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import UserProblem
+from core.base.problems import Problem, UserProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import problem_of, system_error_of
 from core.system.offline import offline
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
-from core.training.programs.child import chosen_by, reporting, say
+from core.training.programs.child import chosen_by, given_lines, reporting, say, say_problem
 from core.workers.child_end import step_back
 
 if TYPE_CHECKING:
     import torch
+
+    from core.tasks.pretrained import Pretrained
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="exported"):
@@ -55,9 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--manifest", type=Path, required=True, help="the collaboration's signed manifest")
     parser.add_argument("--blobs", type=Path, required=True, help="the folder of its files")
     parser.add_argument("--state", type=Path, required=True, help="a copy of it, in a folder that goes afterwards")
+    parser.add_argument("--cache", type=Path, help="where libraries may leave files (default: beside the state)")
     uses = parser.add_subparsers(dest="use", required=True)
-    uses.add_parser("export").add_argument("--out", type=Path, required=True, help="where the files go")
+    export = uses.add_parser("export")
+    export.add_argument("--out", type=Path, required=True, help="where the files go")
+    export.add_argument("--experts", type=Path, help="a folder of their files, or the file of a run without others")
     uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
+    uses.add_parser("answer")
     uses.add_parser("check")
     chosen = chosen_by(parser, arguments)
     return reporting(lambda: _load_and_use(chosen))
@@ -65,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _load_and_use(chosen: argparse.Namespace) -> None:
     try:
-        offline(chosen.state.parent / "cache")  # beside the copy of the state, which the parent removes
+        offline(chosen.cache or chosen.state.parent / "cache")  # which the parent removes
         say("progress", text="Loading the model", fraction=0.1)
         _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
     except (OSError, SafetensorError) as error:
@@ -84,9 +92,14 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
         half = partial(say, "progress", text="The first model is measured", fraction=0.5)
         say(**msgspec.to_builtins(checked(chosen.state, task, manifest, measured=half)))
         return
+    if chosen.use == "export" and manifest.mixture is not None:
+        from core.training.programs.mixture_export import exported  # noqa: PLC0415 - has torch, too
+
+        task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
+        say(**msgspec.to_builtins(exported(chosen.state, task, manifest, experts=chosen.experts, out=chosen.out)))
+        return
     from transformers.utils import logging  # noqa: PLC0415 - takes seconds, and the parent is watched already
 
-    from core.tasks.answers import continued, filled  # noqa: PLC0415
     from core.tasks.parameters import read_parameters  # noqa: PLC0415
 
     logging.disable_progress_bar()
@@ -97,11 +110,28 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
         _export(task, model, chosen.out)
         return
     found = task.pretrained(model)
-    if found.tokenizer.mask_token is not None:
-        say("filled", **msgspec.to_builtins(filled(found, chosen.text)))
+    if chosen.use == "try":
+        _try(found, chosen.text)
+        return
+    import torch  # noqa: PLC0415 - as above
+
+    step_back()
+    torch.set_num_threads(1)  # a sentence needs no more, and this computer averages for those who train
+    for text in given_lines():
+        try:
+            _try(found, text)
+        except Problem as problem:
+            say_problem(problem)
+
+
+def _try(model: "Pretrained", text: str) -> None:
+    from core.tasks.answers import continued, filled  # noqa: PLC0415 - has torch
+
+    if model.tokenizer.mask_token is not None:
+        say("filled", **msgspec.to_builtins(filled(model, text)))
     else:
         say("progress", text="Writing", fraction=0.6)
-        say("continued", text=continued(found, chosen.text))
+        say("continued", text=continued(model, text))
 
 
 def _export(task: Task, model: "torch.nn.Module", out: Path) -> None:

@@ -36,7 +36,8 @@ class Gradients:
         self._overlaps = overlaps
         self.batch_max = None
         """Gradients add up, whatever the batches."""
-        self._epoch = 0
+        self.epoch = 0
+        """Steps that the collaboration has taken to where the parameters stand."""
         self._sum = GradientSum(torch.zeros_like(parameters.values_N))
         self._other: GradientSum | None = None
         """The second one, on the same device; made when it is first needed."""
@@ -78,7 +79,7 @@ class Gradients:
         self.take_back()
         self._sum.clear()
         self._parameters.gradients_N.zero_()
-        self._epoch = epoch
+        self.epoch = epoch
 
     def add(self, *, samples: int, loss: float) -> bool:
         """Add one batch's gradient; returns whether it was finite, so that it counted."""
@@ -112,13 +113,13 @@ class Gradients:
             WorkerProblem: the mean is not finite; nothing has changed.
         """
         refuse_infinite(mean_N)
-        self._optimizer.step(mean_N, taken=self._epoch, epoch=self._epoch)
+        self._optimizer.step(mean_N, taken=self.epoch, epoch=self.epoch)
         if self._aside is None:
-            self.begin(self._epoch + 1)
+            self.begin(self.epoch + 1)
         else:
             self._aside.clear()
             self._other, self._aside = self._aside, None
-            self._epoch += 1
+            self.epoch += 1
 
     @property
     def _sums(self) -> list[GradientSum]:

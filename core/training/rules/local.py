@@ -59,7 +59,8 @@ class LocalSteps:
         self._inner = optimizer_of(numbers.optimizer, parameters)
         self._shared_N = parameters.values_N.clone()
         self._batch = GradientSum(torch.zeros_like(parameters.values_N))
-        self._epoch = 0
+        self.epoch = 0
+        """Steps that the collaboration has taken to where the parameters stand."""
         self._steps = 0
         """Local steps since the shared state."""
         self._taken = 0
@@ -104,7 +105,7 @@ class LocalSteps:
         self._shared_N.copy_(self._parameters.values_N)
         self._parameters.gradients_N.zero_()
         self._batch.clear()
-        self._epoch, self._steps, self._stepped, self._stepped_loss = epoch, 0, 0, 0.0
+        self.epoch, self._steps, self._stepped, self._stepped_loss = epoch, 0, 0, 0.0
 
     def add(self, *, samples: int, loss: float) -> bool:
         """Add one batch's gradient, and take a local step if it is due; returns whether the batch counted."""
@@ -134,8 +135,8 @@ class LocalSteps:
         """
         refuse_infinite(mean_N)
         self._parameters.values_N.copy_(self._shared_N)
-        self._outer.step(mean_N, taken=self._epoch, epoch=self._epoch)
-        self.begin(self._epoch + 1)
+        self._outer.step(mean_N, taken=self.epoch, epoch=self.epoch)
+        self.begin(self.epoch + 1)
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -148,7 +149,7 @@ class LocalSteps:
             self._parameters.values_N.copy_(local_N)
 
     def _step(self) -> None:
-        self._inner.step(self._batch.mean().cpu(), taken=self._taken, epoch=self._epoch)
+        self._inner.step(self._batch.mean().cpu(), taken=self._taken, epoch=self.epoch)
         self._steps += 1
         self._taken += 1
         self._stepped += self._batch.samples

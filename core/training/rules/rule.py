@@ -40,6 +40,8 @@ class Rule(Protocol):
     """
 
     Numbers: ClassVar[type[RuleNumbers]]
+    epoch: int
+    """Steps that the collaboration has taken to where the parameters stand."""
 
     def __init__(
         self, numbers: RuleNumbers, parameters: FlatParameters, optimizer: Optimizer, *, overlaps: bool

@@ -1,1 +1,1 @@
-"""The model as one vector: its parameters, the noise in its gradients, the scale of losses."""
+"""The model as one vector: its parameters, and the noise in its gradients."""

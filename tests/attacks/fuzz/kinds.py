@@ -3,7 +3,7 @@
 from dataclasses import replace
 from random import Random
 
-from core.averaging.codecs.registry import CODEC_NAMES
+from core.codecs.registry import CODEC_NAMES
 from tests.sim.churn import ChurnSettings
 from tests.sim.swarm.settings import CLIPPED, SwarmSettings
 

@@ -15,7 +15,6 @@ from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import Vectors
 from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.judgement import Judgement, Ruling
 from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
@@ -23,6 +22,7 @@ from core.averaging.penalties import Kind, Penalties
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
 from core.base.signing import Signing
+from core.codecs.registry import codec_of
 from tests.attacks.means.lies import FalseMeans, Lie
 from tests.attacks.means.luck import Luck, struck_by
 from tests.attacks.means.problem import Learned, Problem

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.averaging.codecs.registry import ADAPTIVE, FEEDBACK
 from core.base.problems import BadInput, Problem
+from core.codecs.registry import ADAPTIVE, FEEDBACK
 from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 from tests.bench.averaging import rivals

@@ -45,7 +45,8 @@ class DeskReport(msgspec.Struct, frozen=True, kw_only=True):
     """All figures of one run."""
 
     bench: str = "desk"
-    platform: str
+    platform: str = ""
+    """What windows were drawn on; empty: there were none."""
     figures: tuple[DeskFigure, ...]
     notes: tuple[str, ...] = ()
     """What could not be measured, and why."""
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 def as_table(report: DeskReport) -> str:
     """The figures below each other, a star behind those that miss their target."""
-    lines = [f"Window drawn on: {report.platform}", f"{'':44}{'measured':>12}{'target':>10}"]
+    drawn = [f"Window drawn on: {report.platform}"] if report.platform else []
+    lines = [*drawn, f"{'':44}{'measured':>12}{'target':>10}"]
     for one in report.figures:
         missed = "" if one.value <= one.target else "  *"
         lines.append(f"{one.name:44}{one.value:>9.2f} {one.unit:<3}{one.target:>7g}{missed}")
@@ -79,7 +81,7 @@ async def _measured(folder: Path, seconds: float) -> DeskReport:
     ]
     charter = await charter_of(folder / "charter")
     paused = [Settings(computing=OFF)]
-    async with running_collaboration(charter, folder / "run", 1, settings=paused, senses=True):
+    async with running_collaboration(charter, folder / "run", 1, settings=paused, environ={"POTLUCK_SENSES": "on"}):
         home = folder / "run" / "peer-0"
         engine = await engine_of_home(Home(home))
         await asyncio.sleep(ENGINE_SETTLES_S)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.api.commands import ModelEvaluation
-from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TrustView
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     VOLUNTEER,
@@ -62,6 +62,11 @@ class PretenceReports:
     def trust(self) -> TrustView:
         """Tell an empty fingerprint: this engine has no key."""
         return TrustView(mine="")
+
+    async def experts(self, gather_s: float) -> ExpertsView:
+        """The model has none."""
+        del gather_s
+        return ExpertsView()
 
     async def activity(self) -> list[Notice]:
         """Tell nothing: no notices were kept before."""

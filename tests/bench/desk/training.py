@@ -52,7 +52,7 @@ async def training_figures(charter: Charter, folder: Path, seconds: float) -> tu
     chosen = [Settings(idle_minutes=IDLE_MINUTES, keep_minutes=KEEP_MINUTES)]
     async with (
         _screen() as environ,
-        running_collaboration(charter, folder, 1, settings=chosen, senses=True, environ=environ),
+        running_collaboration(charter, folder, 1, settings=chosen, environ={**environ, "POTLUCK_SENSES": "on"}),
     ):
         home = Home(folder / "peer-0")
         engine = await engine_of_home(home)

@@ -120,6 +120,6 @@ async def workers_alone(charter: Charter, folder: Path, count: int) -> AsyncIter
         yield LoneWorkers(driven)
 
 
-async def _ended(worker: Worker, task: "asyncio.Task[int]") -> None:
+async def _ended(worker: Worker[ToEngine], task: "asyncio.Task[int]") -> None:
     worker.kill()
     await task

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from core.averaging.balance.portions import best_portions, covers
 from core.averaging.balance.solver import share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
-from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome
 from core.averaging.plan import WHOLE_PORTION, Plan
+from core.codecs.registry import CODECS
 from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from tests.sim.rounds.fleets import log_uniform
 from tests.sim.rounds.network import NetworkSettings

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.shares import apportion
 from core.averaging.balance.traffic import Line
-from core.averaging.codecs.registry import CODECS
 from core.averaging.plan import Member, Plan, Rates, chunk_count
 from core.base.ids import PeerId, hashed_key
+from core.codecs.registry import CODECS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

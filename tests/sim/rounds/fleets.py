@@ -8,7 +8,7 @@ from random import Random
 from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
-from core.averaging.codecs.registry import CODECS
+from core.codecs.registry import CODECS
 from tests.sim.rounds.fleet_plan import RoundTask
 from tests.sim.rounds.network import NetworkSettings
 from tests.sim.rounds.report import simulate_round

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking.attempts import by_distance
@@ -26,6 +25,7 @@ from core.base.ids import Key, PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
+from core.codecs.registry import codec_of
 from tests.sim.world.links import LinkSettings
 from tests.sim.world.node import End
 from tests.sim.world.signing import SimSigner

@@ -16,8 +16,8 @@ from typing import Final
 from core.averaging.balance.portions import best_portions
 from core.averaging.balance.solver import round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, Work, fleet
-from core.averaging.codecs.registry import CODECS
 from core.averaging.grid.layout import lay_out
+from core.codecs.registry import CODECS
 from tests.sim.rounds.fleet_plan import RoundTask, shares
 from tests.sim.rounds.fleets import with_time
 from tests.sim.rounds.network import NetworkSettings

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
+from core.codecs.registry import codec_of
 from tests.sim.rounds.fleet_plan import RoundTask
 from tests.sim.rounds.network import NetworkSettings, SimulatedLines
 from tests.sim.world.agenda import Agenda

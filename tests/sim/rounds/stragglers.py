@@ -18,12 +18,12 @@ from core.averaging import failure_detector
 from core.averaging.allreduce import lane
 from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit import reports
 from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Penalties
 from core.averaging.plan import Plan, Rates
+from core.codecs.registry import codec_of
 from tests.sim.rounds import hostile
 from tests.sim.rounds.fleet_plan import RoundTask, fleet_plan, vectors
 from tests.sim.rounds.run import Cut, Death, DeathWay, Freeze, Mishap, Round

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging.allreduce.share_map import ShareMap, gives_chunk
-from core.averaging.codecs.registry import FEEDBACK, codec_of
 from core.averaging.plan import Plan, chunk_count
 from core.averaging.receipts.exchange import Receipted
 from core.averaging.receipts.receipt import check_receipt
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
+from core.codecs.registry import FEEDBACK, codec_of
 from core.swarm.words.epoch import Phase
 from core.swarm.words.orders import Absorb, RoundLost, RoundRecord
 from core.swarm.words.states import StateName

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, fields, replace
 
 from msgspec import UNSET
 
-from core.averaging.codecs.registry import CODEC_NAMES
 from core.base.manifest import AveragingNumbers
+from core.codecs.registry import CODEC_NAMES
 from tests.sim.churn import ChurnSettings
 from tests.sim.swarm.liars import LIES
 from tests.sim.world.links import LOCAL, LinkSettings, chance

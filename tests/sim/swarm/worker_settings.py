@@ -5,8 +5,8 @@ from typing import Self
 
 import numpy as np
 
-from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
+from core.codecs.registry import codec_of
 from core.swarm.words.states import StateName
 from tests.sim.swarm.disk import ModelState
 from tests.sim.swarm.settings import SwarmSettings

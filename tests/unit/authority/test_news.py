@@ -120,6 +120,15 @@ def test_who_is_shut_out_is_told_first():
     assert SPREAD_PEERS <= len(sent) == len(set(sent)) <= SPREAD_PEERS + 1
 
 
+def test_shut_out_are_told_in_one_order():
+    """A set has another order in each process, and a simulated town has to come out the same again."""
+    peer, many = news(), [id_of(f"p{number}") for number in range(SPREAD_PEERS)]
+    for each in many:
+        peer.handle(Observed(each, "127.0.0.1", 9), NOW)
+    _, *told = peer.learn(founders(7, *many), NOW)
+    assert [output.to for output in told] == sorted(many)
+
+
 def test_invented_summary_costs_its_teller_some_questions():
     peer = news()
     said = RecordsNumber(2**53 - 1, b"invented")

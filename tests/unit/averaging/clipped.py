@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from core.averaging.aggregators import Aggregator, CenteredClip
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.messages import Members
 from core.averaging.outcome import RoundFinished
 from core.base.signing import Ed25519Verifier, Signing
+from core.codecs.registry import codec_of
 from tests.unit.averaging.liars import ends
 from tests.unit.averaging.pump import Round, make_plan, with_keys
 

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
+from core.averaging.distances import DistanceBook
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.plans import GRID_MESSAGES
 from core.averaging.matchmaking import GROUP_MESSAGES
@@ -25,6 +25,7 @@ from core.base.manifest import AveragingNumbers
 from core.base.signing import KeyPair
 from core.base.trace import Trace
 from core.base.wire import MessageCodec
+from core.codecs.registry import codec_of
 
 CODEC = MessageCodec((*ROUND_MESSAGES, *GROUP_MESSAGES, *GRID_MESSAGES))
 
@@ -206,12 +207,15 @@ class Round:
         self.vectors.flags.writeable = False
         self.results = np.full((n, plan.numel), np.nan, dtype=np.float32)
         self.traces = [Trace() for _ in range(n)]
+        self.books = [DistanceBook(bytes([i])) for i in range(n)]
         kind = Butterfly if plan.stages == 1 else Grid
         self.machines = {
             peer: kind(
                 peer,
                 plan,
-                RoundInput(self.vectors[i], self.results[i], codec_of(plan.codec, (plan.numel,))),
+                RoundInput(
+                    self.vectors[i], self.results[i], codec_of(plan.codec, (plan.numel,)), distances=self.books[i]
+                ),
                 trace=self.traces[i],
             )
             for i, peer in enumerate(plan.peers)

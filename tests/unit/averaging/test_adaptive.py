@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging.codecs.adaptive import SMALL_NUMEL_MAX, Adaptive
-from core.averaging.codecs.registry import CODECS
 from core.base.problems import RemoteProblem
+from core.codecs.adaptive import SMALL_NUMEL_MAX, Adaptive
+from core.codecs.registry import CODECS
 
 LARGE = SMALL_NUMEL_MAX + 1
 LAYOUT = [7, LARGE, 0, 30, SMALL_NUMEL_MAX, LARGE, LARGE + 5, 1]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from core.averaging.codecs.b8 import Dynamic8, dynamic_map
+from core.codecs.b8 import Dynamic8, dynamic_map
 
 
 def test_the_map_is_that_of_the_paper() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.reports import RANK_SHIFT
 from core.averaging.messages import Commit, Mean, Open, Order, Status, to_bits
@@ -18,6 +17,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
 from core.base.wire import Message
+from core.codecs.registry import codec_of
 from tests.unit.averaging.liars import corrupt, ends
 from tests.unit.averaging.pump import Pump, Round, make_plan
 

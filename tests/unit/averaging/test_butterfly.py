@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from core.averaging.allreduce.windows import windows_of
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick
 from core.base.trace import Trace
+from core.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 

@@ -12,10 +12,10 @@ from scipy import optimize
 
 from core.averaging.aggregators import AGGREGATORS, CenteredClip, PartFacts
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.plan import Plan, leveled
 from core.averaging.weights import LEAD
 from core.base.trace import Trace
+from core.codecs.registry import codec_of
 from tests.unit.averaging.pump import Round, make_plan
 
 Rows = NDArray[np.float64]

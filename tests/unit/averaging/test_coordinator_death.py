@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
+from core.codecs.registry import codec_of
 from tests.unit.averaging.pump import Round, make_plan
 
 DEATHS = 40

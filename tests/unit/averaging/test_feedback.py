@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.shares import apportion
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.feedback import Carry
 from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
@@ -19,6 +18,7 @@ from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace
+from core.codecs.registry import codec_of
 from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from tests.unit.averaging.pump import Pump, make_plan
 

@@ -12,13 +12,13 @@ from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, Vectors
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_name
 from core.averaging.messages import Commit, Mean, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send, Tick
 from core.base.trace import Trace
+from core.codecs.registry import CODECS
 from tests.unit.averaging.liars import corrupt, ends, finished
 from tests.unit.averaging.pump import Pump, Round, make_plan
 

@@ -6,9 +6,9 @@ import pytest
 
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import CODECS
 from core.averaging.outcome import Outcome, RoundFinished
 from core.base.trace import Trace
+from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import Round, make_plan
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from core.averaging.codecs.halves import NO_SCALE, SCALES
-from core.averaging.codecs.registry import CODECS
+from core.codecs.halves import NO_SCALE, SCALES
+from core.codecs.registry import CODECS
 
 FP16 = CODECS["fp16"]
 HALVES = np.arange(65_536, dtype="<u2")

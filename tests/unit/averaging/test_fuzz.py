@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from core.averaging.aggregators import AGGREGATORS
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate, Group, layout_of
@@ -26,6 +25,7 @@ from core.base.manifest import AveragingNumbers
 from core.base.signing import Ed25519Verifier, Signing
 from core.base.trace import Trace
 from core.base.wire import Message
+from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import make_plan, with_keys
 
 

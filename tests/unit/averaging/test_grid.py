@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from core.averaging.butterfly import Butterfly, Outputs, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import Group, group_of, layout_of
 from core.averaging.grid.plans import Arrived, Holding, StagePlan, divided
@@ -19,6 +18,7 @@ from core.averaging.patience import Waited
 from core.averaging.penalties import Remembered
 from core.base.ids import PeerId
 from core.base.machine import Received, Send
+from core.codecs.registry import codec_of
 from tests.unit.averaging.pump import Pump, Round, make_plan
 
 GRID_ROUNDS = int(os.environ.get("POTLUCK_GRID_ROUNDS", "3"))

@@ -9,7 +9,6 @@ import pytest
 
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK, codec_of
 from core.averaging.kept_mean import MeanForm
 from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.matchmaking.plans import make_plan as publish
@@ -18,6 +17,7 @@ from core.averaging.plan import Member, Rates
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
 from core.base.trace import Trace
+from core.codecs.registry import CODEC_NAMES, FEEDBACK, codec_of
 from tests.unit.averaging.pump import Pump, peer_ids
 
 NUMEL, CHUNK = 5000, 1024

@@ -8,10 +8,10 @@ import pytest
 
 from core.averaging.aggregators import NORM_FACTOR, TYPICAL_PART, norm_bound
 from core.averaging.allreduce import reducer
-from core.averaging.codecs.codec import norm_of
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.bounds import NORM_MAX
+from core.codecs.codec import norm_of
 from tests.unit.averaging.liars import ends
 from tests.unit.averaging.pump import Round, make_plan
 

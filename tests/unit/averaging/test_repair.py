@@ -11,13 +11,13 @@ from core.averaging.allreduce.lane import Lane, Lanes
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, Vectors
 from core.averaging.butterfly import RoundInput
-from core.averaging.codecs.registry import CODECS
 from core.averaging.commit.fingerprints import Fingerprints, plan_name
 from core.averaging.messages import Mean, Status
 from core.averaging.outcome import RoundFailed
 from core.averaging.penalties import Kind
 from core.base.machine import Send
 from core.base.trace import Trace
+from core.codecs.registry import CODECS
 from tests.unit.averaging.liars import corrupt, ends, finished
 from tests.unit.averaging.pump import Round, make_plan
 from tests.unit.averaging.test_fingerprints import other_contributors, other_payload

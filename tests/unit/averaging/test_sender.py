@@ -5,8 +5,8 @@ import pytest
 
 from core.averaging.allreduce.windows import AHEAD_MIN, HELD_PART, windows_of
 from core.averaging.bandwidth.demand import OTHERS_PART, PACED_PART, even_s
-from core.averaging.codecs.registry import CODECS
 from core.averaging.plan import FAST_BYTES_S, Rates
+from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import make_plan
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from core.averaging.aggregators import CenteredClip
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.judgement import Judgement, Ruling
 from core.averaging.commit.projections import Projection, root_mean_square
@@ -21,6 +20,7 @@ from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send
 from core.base.signing import Ed25519Verifier, Signing
 from core.base.trace import Trace
+from core.codecs.registry import codec_of
 from tests.unit.averaging.clipped import LIAR, LIES, Lying, Rows, clipped_round, honest_ends, others, true_means
 from tests.unit.averaging.liars import corrupt, ends
 from tests.unit.averaging.pump import Pump, Round, with_keys

@@ -11,11 +11,14 @@ from core.api.snapshot import CurvePoint
 from core.authority.changes import new_decisions
 from core.authority.records import AuthorityRecords
 from core.backbone import charter as charters
+from core.backbone.account_desk import AccountDesk
 from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.desk_messages import CollaborationNow
+from core.backbone.moderators.moderator_desk import ModeratorDesk
 from core.backbone.people import People
 from core.backbone.ports import Ports, write_ports
 from core.backbone.site_facts import SiteFacts, SiteSources
+from core.backbone.ways.tickets import Tickets
 from core.base.ids import PeerId
 from core.base.manifest import Manifest
 from core.ledger.ledger import Ledger, LedgerRow
@@ -36,6 +39,8 @@ class Desk:
     people: People
     authority: AuthorityRecords
     facts: SiteFacts
+    tickets: Tickets
+    moderators: ModeratorDesk
 
     def view(self, now: float = NOW) -> SiteView:
         data = self.facts.frame(now)
@@ -60,5 +65,10 @@ def desk(folder: Path, *names: str, **changes: Any) -> Desk:
         log.enter(Newcomer(key(number), name), invitation="abc" if number else "", now=NOW)
     people = People(charter, log)
     records = AuthorityRecords(charter.manifest.authority_id, charter.manifest.id)
-    sources = SiteSources(charter, people, records, lambda: CollaborationNow(3, 12.5, 7))
-    return Desk(charter, log, people, records, SiteFacts(sources))
+    kept = charters.CharterRecords(charter)
+    tickets = Tickets(log, kept, AccountDesk(charter, log, kept, lambda: PeerId(bytes(32))))
+    moderators = ModeratorDesk(charter, kept, lambda: PeerId(bytes(32)))
+    moderators.pages.people = people
+    here = CollaborationNow(3, 12.5, 7)
+    sources = SiteSources(charter, people, records, lambda: here, tickets, moderators.pages)
+    return Desk(charter, log, people, records, SiteFacts(sources), tickets, moderators)

@@ -3,11 +3,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.backbone.admission_log import ADMITTED, HELD_MAX, HELD_S, AdmissionLog, Admitted, NameTaken, Newcomer
-from core.backbone.invitations import DeviceInvitation, Invitation, new_invitation
-from core.backbone.names import usable_name
+from core.backbone.admission_log import ADMITTED, AdmissionLog, Newcomer
+from core.backbone.admitted import Admitted
+from core.backbone.invitations import HELD_MAX, HELD_S, DeviceInvitation, Invitation, Ticket, new_invitation
+from core.backbone.refusals import NameTaken
+from core.backbone.revocations import Revocation
 from core.base.ids import account_of
+from core.base.names import usable_name
 from core.base.problems import BadInput, NotTrusted, ShutOut
+from core.net.identity.passes import Pass
 from tests.unit.net.people import NOW, id_of
 
 OPEN = new_invitation()
@@ -24,7 +28,7 @@ def test_invitation_lets_in_as_many_as_it_says(tmp_path: Path) -> None:
     for read in (log, AdmissionLog(tmp_path)):
         with pytest.raises(NotTrusted, match="as often as it may"):
             admit(read, "carl", two)
-        assert read.used(two) == 2
+        assert read.uses.used(two) == 2
         assert admit(read, "ada", two) == "ada", "a renewal is no use"
 
 
@@ -36,6 +40,16 @@ def test_expired_and_unknown_invitations_let_nobody_in(tmp_path: Path) -> None:
     for secret in ("", "guess", OPEN.secret[:-1], "\u00e9"):
         with pytest.raises(NotTrusted, match="not valid"):
             log.admit(Newcomer(id_of("bob"), "bob"), invitations=[OPEN], secret=secret, now=NOW)
+
+
+def test_ten_thousand_guessed_invitations_let_nobody_in(tmp_path: Path) -> None:
+    """The guesses begin as the invitation does: no part of it that is known helps."""
+    log, eve = AdmissionLog(tmp_path), Newcomer(id_of("eve"), "eve")
+    guesses = {OPEN.secret[:-4] + f"{number:04x}" for number in range(10_000)} - {OPEN.secret}
+    for guess in guesses:
+        with pytest.raises(NotTrusted, match="not valid"):
+            log.admit(eve, invitations=[OPEN], secret=guess, now=NOW)
+    assert not log.admitted
 
 
 def test_admitted_key_renews_without_an_invitation(tmp_path: Path) -> None:
@@ -75,29 +89,29 @@ def test_newest_names_are_those_let_in_last(tmp_path: Path) -> None:
 
 def test_last_use_is_held_for_who_comes_first(tmp_path: Path) -> None:
     log, one = AdmissionLog(tmp_path), new_invitation(uses_max=1)
-    log.held.hold(one.id, id_of("ada"), NOW)
+    log.uses.hold(one.id, id_of("ada"), NOW)
     with pytest.raises(NotTrusted, match=r"held for computers.*some minutes"):
         admit(log, "bob", one)
     with pytest.raises(NotTrusted, match="held for computers"):
-        log.valid([one], one.secret, now=NOW)  # somebody who only looks is told the same
-    assert log.valid([one], one.secret, now=NOW, peer=id_of("ada")) == one
-    log.held.hold(one.id, id_of("ada"), NOW + HELD_S)  # which does not make it last longer
+        log.uses.valid([one], one.secret, now=NOW)  # somebody who only looks is told the same
+    assert log.uses.valid([one], one.secret, now=NOW, peer=id_of("ada")) == one
+    log.uses.hold(one.id, id_of("ada"), NOW + HELD_S)  # which does not make it last longer
     assert admit(log, "bob", one, now=NOW + HELD_S + 1) == "bob"
 
 
 def test_use_that_was_held_is_spent_with_the_pass(tmp_path: Path) -> None:
     log, two = AdmissionLog(tmp_path), new_invitation(uses_max=2)
-    log.held.hold(two.id, id_of("ada"), NOW)
+    log.uses.hold(two.id, id_of("ada"), NOW)
     assert admit(log, "ada", two) == "ada"
     assert admit(log, "bob", two) == "bob"
-    assert log.used(two) == 2
+    assert log.uses.used(two) == 2
 
 
 def test_few_uses_are_held_however_many_ask(tmp_path: Path) -> None:
     log, many = AdmissionLog(tmp_path), new_invitation(uses_max=HELD_MAX + 1)
     for number in range(50):
-        log.held.hold(many.id, id_of(f"sybil {number}"), NOW)
-    assert log.held.by_others(many.id, None, NOW) == HELD_MAX
+        log.uses.hold(many.id, id_of(f"sybil {number}"), NOW)
+    assert log.uses.by_others(many.id, None, NOW) == HELD_MAX
     assert admit(log, "ada", many) == "ada"
 
 
@@ -145,7 +159,7 @@ def test_key_that_was_ended_stays_out(tmp_path: Path) -> None:
     log.end(id_of("laptop"), by=id_of("tablet"), now=NOW + 1)
     assert len((tmp_path / ADMITTED).read_bytes().split()) == 4, "once is enough"
     for read in (log, AdmissionLog(tmp_path)):
-        with pytest.raises(ShutOut, match="Another computer"):
+        with pytest.raises(ShutOut, match="has ended this computer"):
             admit(read, "laptop")
         assert read.keys_of("ada") == [id_of("ada"), id_of("tablet")]
         assert not read.accounts.among(ada, {id_of("laptop")}), "which is held against no other one"
@@ -155,9 +169,78 @@ def test_key_that_was_ended_stays_out(tmp_path: Path) -> None:
     assert admit(log, "tablet") == "ada"
 
 
+def test_ended_key_comes_back_by_its_own_account_only(tmp_path: Path) -> None:
+    log, ada, person = AdmissionLog(tmp_path), account_of(id_of("ada")), "0a" * 16
+    ticket = Ticket(secret="t" * 32, uses_max=1, expires=NOW + 60, person=person)
+    admit(log, "ada", ticket)
+    admit(log, "eve")
+    log.end(id_of("ada"), by=id_of("ada"), now=NOW)
+    others = (
+        OPEN,
+        Ticket(secret="u" * 32, person="0b" * 16),
+        DeviceInvitation(secret="v" * 32, account=account_of(id_of("eve"))),
+    )
+    for other in others:
+        with pytest.raises(ShutOut):
+            admit(log, "ada", other)
+    again = (Ticket(secret="w" * 32, uses_max=1, person=person), DeviceInvitation(secret="x" * 32, account=ada))
+    for own in again:
+        assert admit(log, "ada", own, name="another") == "ada"
+        assert log.uses.used(own) == 1
+        for read in (log, AdmissionLog(tmp_path)):
+            assert admit(read, "ada") == "ada"
+            assert list(read.accounts.keys(ada)) == [id_of("ada")]
+        log.end(id_of("ada"), by=id_of("ada"), now=NOW)
+    log.revocations.append([Revocation(key=id_of("ada").hex(), at=NOW)])
+    with pytest.raises(ShutOut):
+        admit(log, "ada", Ticket(secret="y" * 32, person=person))
+
+
+def test_account_that_was_taken_out_is_named_to_nobody(tmp_path: Path) -> None:
+    log, ada = AdmissionLog(tmp_path), account_of(id_of("ada"))
+    person = Ticket(secret="t" * 32, person="0a" * 16)
+    admit(log, "ada", person)
+    log.enter(Newcomer(id_of("laptop"), ""), invitation="", now=NOW, account=ada)
+    admit(log, "bob")
+    for who in ("ada", "laptop"):
+        log.end(id_of(who), by=id_of("ada"), now=NOW, nameless=True)
+    for read in (log, AdmissionLog(tmp_path)):
+        assert read.newest_names(2) == [(id_of("ada"), ""), (id_of("laptop"), "")], "members hear of it"
+        for who in ("ada", "laptop"):
+            with pytest.raises(ShutOut):
+                admit(read, who)
+        with pytest.raises(NameTaken):
+            admit(read, "eve", name="ada")
+        assert read.keys_of("ada") == [id_of("ada")], "a moderator still finds the person"
+    assert admit(AdmissionLog(tmp_path), "phone", person, name="ada2") == "ada2", "a person who comes back begins anew"
+
+
 def test_log_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     line = {"key": id_of("ada").hex(), "name": "ada", "invitation": "3fa2b1c0", "at": NOW, "household": "ab"}
     (tmp_path / ADMITTED).write_bytes(b"\n" + msgspec.json.encode(line))
     log = AdmissionLog(tmp_path)
     assert log.accounts.of(id_of("ada")) == account_of(id_of("ada"))
     assert log.keys_of("ada") == [id_of("ada")]
+
+
+def _shown(who: str, first: str = "") -> Newcomer:
+    further = account_of(id_of(first)) if first else None
+    shown = Pass(id_of(who), "Anna", "", NOW, NOW + 9, id_of("other desk"), further=further)
+    return Newcomer(id_of(who), "x", shown=shown)
+
+
+def test_held_person_brings_no_computer_by_another_pass(tmp_path: Path) -> None:
+    log, one = AdmissionLog(tmp_path), new_invitation()
+    admit(log, "anna", one)
+    with pytest.raises(ShutOut):
+        log.admit(_shown("laptop", "anna"), invitations=[], secret="", now=NOW, held={id_of("anna")})
+    assert id_of("laptop") not in log.admitted
+
+
+def test_name_is_the_accounts_whichever_computer_comes_first(tmp_path: Path) -> None:
+    log = AdmissionLog(tmp_path)
+    for who in (_shown("laptop", "anna"), _shown("anna")):
+        line = log.admit(who, invitations=[], secret="", now=NOW)
+        assert (log.name_of(who.key), line.by, line.heard) == ("Anna", id_of("other desk").hex(), NOW)
+    log.believe({id_of("other desk"): NOW - 1})
+    assert not log.admitted

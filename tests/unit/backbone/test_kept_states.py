@@ -87,6 +87,17 @@ def test_damaged_copy_is_set_aside_for_the_one_before(tmp_path: Path) -> None:
     assert any(".damaged-" in path.name for path in (tmp_path / STATES).iterdir())
 
 
+def test_copy_of_another_collaboration_is_offered_to_nobody(tmp_path: Path) -> None:
+    """Somebody has put it into the folder."""
+    kept, other = KeptStates(tmp_path, manifest=MANIFEST), KeptStates(tmp_path, manifest=b"\xcd" * 32)
+    kept.keep(fetched(tmp_path, NAMES[1]))
+    other.keep(fetched(tmp_path, NAMES[2], manifest=b"\xcd" * 32))
+    newest = kept.newest()
+    assert newest is not None
+    assert newest.name == NAMES[1]
+    assert other.newest() is not None, "it is left there"
+
+
 @pytest.mark.parametrize(("calls", "manifest"), [(NAMES[3], MANIFEST), (None, b"\xcd" * 32)])
 def test_file_that_calls_itself_otherwise_is_not_kept(tmp_path: Path, calls: StateName | None, manifest: bytes) -> None:
     kept = KeptStates(tmp_path, manifest=MANIFEST)

@@ -13,6 +13,8 @@ def test_a_link_survives_being_written_down(host: str) -> None:
     link = Link(host, 4433, ID, "in-vite_1")
     assert parse_link(str(link)) == link
     assert parse_link(f"  {link}\n") == link
+    open_link = Link(host, 4433, ID, "")
+    assert parse_link(str(open_link)) == open_link
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ def test_a_link_survives_being_written_down(host: str) -> None:
         "potluck://example.org/0123#x",
         f"potluck://example.org/{ID.hex()}#x",
         f"potluck://example.org:99999/{ID.hex()}#x",
-        f"potluck://example.org:1/{ID.hex()}",
+        f"potluck://example.org:1/#{ID.hex()}",
         f"potluck://example.org:1/{ID.hex()}#a b",
         f"potluck://:1/{ID.hex()}#x",
         f"potluck://[::1:1/{ID.hex()}#x",

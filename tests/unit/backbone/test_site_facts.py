@@ -4,13 +4,13 @@ from pathlib import Path
 
 import msgspec
 
-from core.api.site_view import PEOPLE_MAX, SitePerson
+from core.api.site_view import PEOPLE_MAX, SiteEnd, SitePerson
 from core.api.snapshot import CurvePoint
-from core.authority.decisions import Announcement, Newcomers
+from core.authority.decisions import Announcement, End, EndState, Newcomers
 from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, Newcomer
 from core.backbone.kept_states import STATES, note_loss
-from core.backbone.names import BACKBONE_NAME
 from core.base.data_source import DataSource
+from core.base.names import BACKBONE_NAME
 from core.base.state_header import state_file_name
 from core.ledger.credits import OTHERS
 from tests.unit.backbone.site_desk import NOW, desk, key
@@ -31,7 +31,7 @@ def test_name_is_shown_after_the_first_counted_sample(tmp_path: Path) -> None:
     assert here.view().people == ()
     here.gave({key(0): 9, key(1): 30, key(2): 0, OTHERS: 5, key(77): 6})
     shown = here.view()
-    assert shown.people[0] == SitePerson(1, "Ada", 30, 1, 0)
+    assert shown.people[0] == SitePerson(1, "Ada", 30, 1, 0, here.log.accounts.of(key(1)), (30,))
     assert len(shown.people) == 2
     assert (shown.samples, shown.people[1].samples) == (50, 6)
 
@@ -50,6 +50,10 @@ def test_person_has_one_row_for_all_computers(tmp_path: Path) -> None:
     here.log.enter(Newcomer(key(3), "Ada"), invitation="", now=NOW, account=account)
     here.gave({key(1): 30, key(2): 40, key(3): 20})
     assert [(one.rank, one.name, one.samples) for one in here.view().people] == [(1, "Ada", 50), (2, "Ben", 40)]
+    assert [(one.account, one.computers) for one in here.view().people] == [
+        (account, (30, 20)),
+        (here.log.accounts.of(key(2)), (40,)),
+    ]
     here.decide(revoked=(key(3), key(1)))
     assert [(one.rank, one.name, one.samples) for one in here.view().people] == [(1, "", 50), (2, "Ben", 40)]
 
@@ -73,6 +77,18 @@ def test_words_of_moderators_are_shown_until_they_end(tmp_path: Path) -> None:
     assert not shown.open_to_newcomers
     assert [one.words for one in here.view(NOW + 400).notices] == ["first"]
     assert here.view(NOW + 700).notices == ()
+
+
+def test_end_is_shown_with_its_words_and_successor(tmp_path: Path) -> None:
+    here = desk(tmp_path)
+    assert here.view().end is None
+    here.decide(end=End(state=EndState.PAUSED, words="Until\u202e Monday"))
+    assert here.view().end == SiteEnd(NOW, paused=True, words="Until  Monday", successor="")
+    here.decide(end=End(state=EndState.CLOSED, successor="potluck://elsewhere.example"))
+    end = here.view().end
+    assert end is not None
+    assert (end.paused, end.words, end.successor) == (False, "", "potluck://elsewhere.example")
+    assert not here.view().open_to_newcomers
 
 
 def test_copies_are_listed_with_their_losses(tmp_path: Path) -> None:

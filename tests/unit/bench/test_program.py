@@ -19,6 +19,7 @@ from tests.bench.program import main
         ("groups --peers 16", "averaging.groups"),
         ("plan --peers 8", "plan.plan"),
         ("optimizer --millions 1", "training.optimizer"),
+        ("digits --text DIR --modes paper", "training.digits"),
     ],
 )
 def test_part_is_measured_by_its_module(monkeypatch, words, module):

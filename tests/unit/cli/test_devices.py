@@ -25,7 +25,9 @@ def test_devices_are_listed_by_names_of_the_setting(capsys):
 def test_missing_torch_is_told_with_its_remedy(capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert run(["devices"]) == 2
-    assert "torch is not installed" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "not installed here" in told
+    assert "potluck training-part get" in told
 
 
 def test_devices_that_are_not_here_are_found():

@@ -140,7 +140,7 @@ CARD = '{"name": "cuda:0", "title": "A card", "memory_bytes": 1}'
     ],
 )
 def test_training_tells_the_devices_that_torch_finds(examined, monkeypatch, answer, wish, finding):
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(doctor.part, "own_torch", lambda _: True)
     save_settings(examined.home.settings_file, Settings(device=wish))
     found = doctor.training(asking(examined, {"core.training.devices.devices": answer}))
     assert found.level == finding[0]
@@ -149,7 +149,9 @@ def test_training_tells_the_devices_that_torch_finds(examined, monkeypatch, answ
 
 def test_without_torch_there_is_no_training(examined, monkeypatch):
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
-    assert "not installed" in str(doctor.training(examined).sentence)
+    told = doctor.training(examined)
+    assert "training part is not here" in str(told.sentence)
+    assert "training-part get" in str(told.advice)
     assert "not installed" in str(doctor.window(examined).sentence)
 
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from core.base.manifest import AveragingNumbers
-from core.cli.volunteer.needs import needs_of, sent_in_epoch, sentences
+from core.base.mixture import ExpertNumbers
+from core.cli.volunteer.needs import expert_needs, expert_sentences, needs_of, sent_in_epoch, sentences
 from core.engine.founding import Costs
 from tests.unit.training.small import MANIFEST, learner
 
@@ -57,3 +58,35 @@ def test_needs_are_said_in_units_that_people_know() -> None:
     assert "Parameters: 1 000 000." in text
     assert "memory   748 MB, and 5 kB for each further sample" in text
     assert "12 MB to join, then up to 8 MB each way an epoch" in text
+
+
+def test_experts_take_what_calls_carry_and_hosts_hold() -> None:
+    numbers = ExpertNumbers(layers=4, grid=(8, 8), live=64, top=4, width=1024, codec="raw", owner_share=0.25)
+    manifest = msgspec.structs.replace(MANIFEST, target_samples=1000)
+    found = expert_needs(COSTS, manifest, numbers, samples_per_s=100.0, peers=10)
+    expert = 2 * 1024 * 4096 + 4096**2 + 6 * 4096 + 1024
+    assert (found.experts, found.expert_bytes) == (256, 4 * expert)
+    assert found.memory_bytes == 256 * 16 * expert
+    assert found.hosts_least == -(-256 * 16 * expert // 4_000_000_000)
+    row = 4 * 1024
+    assert (found.sample_sent_bytes, found.sample_received_bytes) == (3 * row * 16, 2 * row * 16)
+    slow, fast = found.lines
+    assert slow.samples_per_s == pytest.approx(10 * 10e6 / 8 / (5 * row * 16))
+    assert slow.by_line
+    assert fast.samples_per_s == pytest.approx(4 * slow.samples_per_s)
+    trunk_s = sent_in_epoch(COSTS.parameters, manifest, 10) / 1.25e6
+    assert slow.epoch_s == pytest.approx(1000 / slow.samples_per_s + trunk_s)
+    assert slow.save_age_s == pytest.approx(2 * expert * 25.6 / (0.05 * 1.25e6))  # one keeper: 50 MB are many
+    assert slow.dense_epoch_s > slow.epoch_s
+    assert "faster there" not in expert_sentences(found, peers=10)
+
+
+def test_a_plan_says_where_averaging_the_whole_model_is_faster() -> None:
+    numbers = ExpertNumbers(layers=4, live=16, width=64)
+    few = msgspec.structs.replace(MANIFEST, target_samples=1_000_000)
+    costs = msgspec.structs.replace(COSTS, parameters=55_690)
+    found = expert_needs(costs, few, numbers, samples_per_s=1e5, peers=8)
+    said = expert_sentences(found, peers=8)
+    assert said.count("Averaging the whole model instead would be faster there") == 2
+    assert "at least 4 hosts" in said
+    assert "which their lines bound" in said

@@ -11,15 +11,20 @@ from pathlib import Path
 import pytest
 
 from core.__main__ import main
+from core.averaging.distances import DistanceBook, PartsSeen
 from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke
-from core.backbone.names import BACKBONE_NAME
+from core.backbone.moderators.seen_parts import DISTANCES, SeenParts
 from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
-from core.backbone.serve import LOCK
+from core.backbone.ports import LOCK
 from core.base.ids import PeerId, account_of
+from core.base.names import BACKBONE_NAME
 from core.base.problems import Busy
+from core.base.signing import KeyPair
 from core.kept.state_files import DiskStateFile
 from core.ledger.ledger import Ledger, LedgerRow
+from core.net.clock import Clock
+from core.net.identity.passes import Pass
 from core.swarm.words.facts import StateKept
 from core.swarm.words.states import StateName
 from core.system.file_lock import held
@@ -153,3 +158,44 @@ def test_person_with_several_computers_is_one_line(charter, capsys):
     revoke(charter, log.keys_of("ada"), now=NOW)
     main(["people", "--charter", str(charter.folder)])
     assert "Ada, 2 computers (shut out)" in capsys.readouterr().out
+
+
+def test_distances_of_all_computers_of_a_person_are_one_row(charter, capsys):
+    log = AdmissionLog(charter.folder)
+    log.enter(Newcomer(STRANGER, "", device="laptop"), invitation="", now=NOW, account=account_of(ADA))
+    folder = str(charter.folder)
+    assert main(["people", "--charter", folder]) == 0
+    assert "has averaged nobody's parts" in capsys.readouterr().out, "a backbone that did not reduce says so"
+    book = DistanceBook(b"secret")
+    seen_parts = SeenParts(charter.folder, book)
+    for key, rounds, cosine in ((ADA, 2, 0.5), (STRANGER, 2, -0.5), (BOB, 1, -0.9)):
+        for number in range(rounds):
+            book.note(key, bytes([number]), PartsSeen(looks=1, numbers=0.03, ratios=1.5, cosines=cosine, clipped=1))
+    book.note(BOB, b"0", PartsSeen(dropped=7))
+    seen_parts.save()
+    assert main(["people", "--charter", folder]) == 0
+    table = [line.split() for line in capsys.readouterr().out.splitlines() if line.split()[1:2] == ["1.50"]]
+    assert [row[:5] for row in table] == [["Bob", "1.50", "-0.90", "100%", "7"], ["Ada", "1.50", "0.00", "100%", "0"]]
+    assert " ".join(table[1][5:]) == "3 % of the numbers, 4 rounds"
+    again = DistanceBook(b"another")
+    SeenParts(charter.folder, again)
+    assert again.rows == book.rows, "a backbone goes on from what it had seen"
+    (charter.folder / DISTANCES).write_bytes(b"[")
+    SeenParts(charter.folder, again)
+    assert again.rows == {}
+    assert list(charter.folder.glob(f"{DISTANCES}.*")), "a damaged file is kept aside"
+
+
+def test_lines_of_a_stolen_key_are_told_by_no_command(charter, capsys):
+    folder, other, now = str(charter.folder), KeyPair.generate().peer_id, Clock().now()
+    shown = Pass(STRANGER, "Sybil", "", now - 9, now + 99, other)
+    AdmissionLog(charter.folder).admit(Newcomer(STRANGER, "x", shown=shown), invitations=[], secret="", now=now)
+    moderate = ["moderate", "--charter", folder]
+    assert main([*moderate, "backbone", other.hex(), "--at", "127.0.0.1:40711", "--words", "Two"]) == 0
+    assert main(["people", "--charter", folder]) == 0
+    assert "Sybil" in capsys.readouterr().out
+    assert main([*moderate, "stolen", other.hex(), "--since", "2026-01-01"]) == 0
+    assert main(["people", "--charter", folder]) == 0
+    assert "Sybil" not in capsys.readouterr().out
+    assert main(["revoke", "--charter", folder, "Sybil"]) == 2
+    assert "Nobody here is called" in capsys.readouterr().err

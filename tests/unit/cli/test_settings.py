@@ -116,6 +116,13 @@ def test_shown_and_changed_without_one(home, capsys):
     )
 
 
+@pytest.mark.parametrize(("word", "kept"), [("off", 0), ("6", 6), ("auto", None)])
+def test_number_of_experts_is_chosen(home, capsys, word, kept):
+    assert main(["settings", "experts", word]) == 0
+    assert said(capsys).split()[1 : 4 if kept else 2] == (["at", "most", "6"] if kept else [word])
+    assert load_settings(home.settings_file).settings.experts == kept
+
+
 def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     home.create()
     home.settings_file.write_text("{")

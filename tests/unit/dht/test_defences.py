@@ -195,10 +195,13 @@ def test_many_values_travel_together_and_come_back_together():
     assert {e.key: e.replicas for e in stored} == dict.fromkeys(keys, 8)
     assert net.datagrams < sum(net.sent.values()) / 2
     reader, before = net.nodes[peer_id(7)], len(net.events)
-    net.do(reader, [output for key in keys for output in reader.get(key, net.now)])
+    net.datagrams = 0
+    net.sent.clear()
+    net.do(reader, reader.get(keys, net.now))
     net.run(5)
     found = {e.key: [r.value for r in e.records] for _, e in net.events[before:] if isinstance(e, Found)}
     assert found == {key: [b"value %d" % n] for n, key in enumerate(keys)}
+    assert net.datagrams < sum(net.sent.values()) * 0.8
 
 
 def test_records_outlive_all_their_first_holders_and_their_owner():

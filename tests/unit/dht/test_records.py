@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from core.base.ids import Key, hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
+from core.dht.key_classes import classed_key, grouped_key
 from core.dht.messages import SUBKEY_BYTES_MAX, VALUE_BYTES_MAX, Record
 from core.dht.records import KeepResult, Proofs, RecordStore, sign_record, signed_bytes, tag_of
-from core.dht.settings import DhtSettings
+from core.dht.settings import DhtSettings, Quota
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 
 KEY = hashed_key(b"key")
@@ -145,6 +146,31 @@ class TestStore:
                 store.put(KEY, one, now=0)
             assert store.get(KEY, now=0) == {tag_of(alice.peer_id): b}
         assert store.get(Key(bytes(32)), now=0) == {}
+
+
+def test_class_with_a_quota_neither_takes_nor_loses_room():
+    mine, store = classed_key("mine", b"x"), make_store(records_max=2, quotas={"mine": Quota(3, 4, 2)})
+    keys = [(KEY, alice), (mine, alice), (mine, bob), (KEY, bob)]
+    for key, signer in keys:
+        assert store.put(key, record(signer, b"v", expires=5, key=key), 1.0) is KeepResult.KEPT
+    further = [record(alice, value, expires=5, suffix=b"1", key=mine) for value in (b"vvv", b"vv")]
+    assert [store.put(mine, one, 1.0) for one in further] == [KeepResult.FULL, KeepResult.KEPT], "four bytes"
+    third = record(alice, b"", expires=5, suffix=b"2", key=mine)
+    assert store.put(mine, third, 1.0) is KeepResult.FULL, "of this owner"
+    other = record(ToySigner(peer_id(3)), b"", expires=5, key=mine)
+    assert store.put(mine, other, 1.0) is KeepResult.FULL, "of the class"
+    assert len(store) == 5
+    store.expire(6.0)
+    assert len(store) == 0
+    assert store.put(mine, record(alice, b"vvvv", expires=9, key=mine), 6.0) is KeepResult.KEPT
+
+
+def test_keys_of_a_group_begin_alike():
+    keys = [grouped_key("rows", (b"run", b"layer"), bytes([member])) for member in range(50)]
+    assert len(set(keys)) == 50
+    assert len({key[:20] for key in keys}) == 1
+    assert {key[-4:] for key in keys} == {classed_key("rows", b"x")[-4:]}
+    assert grouped_key("rows", (b"run", b"other"), b"0")[:20] != keys[0][:20]
 
 
 def test_no_owner_fills_a_key_that_others_share():

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from core.api.score import FirstScore, Score
+from core.api.snapshot import LossView
 from core.authority.decisions import Announcement, Decisions, GoBack
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
@@ -33,12 +35,24 @@ def test_a_receipt_is_kept_once_and_is_there_next_time(tmp_path):
     first = journal(tmp_path, notices)
     for _ in range(3):
         first.take(Receipted(receipt(1, relayed_bytes=7)))
-    assert first.relayed == {RELAY: 14}
+    assert first.receipts.relayed == {RELAY: 14}
     first.save([])
     again = journal(tmp_path, notices)
     again.take(Receipted(receipt(1, relayed_bytes=7)))
-    assert again.relayed == {RELAY: 14}
+    assert again.receipts.relayed == {RELAY: 14}
     assert notices.last == 0
+
+
+def test_first_score_is_remembered_and_later_ones_are_not(tmp_path):
+    first = journal(tmp_path, NoticeRing(lambda: 5.0))
+    first.look(LossView())
+    assert first.first is None
+    first.look(LossView(epoch=7, score=Score(6.5, 0.16)))
+    first.look(LossView(epoch=9, score=Score(5.0, 0.3)))
+    first.save([])
+    again = journal(tmp_path, NoticeRing(lambda: 5.0))
+    again.look(LossView(epoch=12, score=Score(4.0, 0.4)))
+    assert again.first == FirstScore(7, Score(6.5, 0.16))
 
 
 def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
@@ -51,7 +65,7 @@ def test_a_full_disk_is_told_once_and_gives_no_credit(tmp_path, monkeypatch):
     monkeypatch.setattr(receipts, "append_synced", full)
     for number in range(3):
         first.take(Receipted(receipt(number, relayed_bytes=7)))
-    assert first.relayed == {}
+    assert first.receipts.relayed == {}
     assert [notice.text for notice in notices.since(0)] == ["The disk is full."]
 
 

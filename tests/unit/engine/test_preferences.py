@@ -23,6 +23,7 @@ WISH = {
     "device": "cuda:1, cpu",
     "threads": 3,
     "compile": True,
+    "experts": 0,
     "keep_minutes": 0,
     "keep_awake": True,
     "energy_watts": 45,
@@ -96,6 +97,7 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ),
         ({"device": "cuda:0,cpu,cuda:0"}, "named twice"),
         *(({"keep_minutes": bad}, "from 1 to 10080, or 0 to give") for bad in (-1, 1.0, True, None, 10**9, "2")),
+        *(({"experts": bad}, "or 0 for none") for bad in (-1, 1.0, True, 10**9, "2")),
         *(({"threads": bad}, "or 0 for all cores but one") for bad in (-1, 1.0, True, None, 10**9, "2")),
         ({"port": 24000.0}, "whole number"),
         ({"port": True}, "whole number"),
@@ -106,7 +108,13 @@ def test_all_of_them_are_kept_told_and_shown(tmp_path):
         ({"battery_percent": 101}, "from 1 to 100, or 0 to let it run empty."),
         *(({"gpu": bad}, "Choose always, rules, never.") for bad in ("sometimes", None, True, ["never"])),
         *(({"programs": bad}, "not a valid list of programs") for bad in ("steam", None, [1], ["a"] * 33)),
-        *(({"programs": [bad]}, "not a valid name of a program") for bad in ("", "/bin/sh", "a\ab", "x" * 61, "..\\x")),
+        *(({"programs": [bad]}, "not a valid name of a program") for bad in ("", "a\ab", "x" * 61)),
+        *(({"gpu_programs": [bad]}, "not a valid folder") for bad in ("x/y", "..\\x", "/a\ab", "/" + "x" * 400)),
+        *(
+            ({"meter": bad}, "a meter that could say")
+            for bad in ("price", "ftp://x", 3, None, "/" + "x" * 400, "/a\nb")
+        ),
+        ({"other_hours": "someday"}, "neither a day nor times"),
     ],
 )
 def test_what_cannot_be_gets_a_sentence_and_changes_nothing(tmp_path, wish, part):

@@ -102,7 +102,7 @@ def test_receipts_and_days_count_a_round_not_kept(installation, tmp_path):
     joined = SimpleNamespace(manifest=SimpleNamespace(id=bytes(32)))
     session = SimpleNamespace(journal=journal, joined=joined, passes=verifier())
     meter = GiftMeter(
-        installation.days, lambda: GiftTotals(samples=journal.credit(GIVER.peer_id).samples), lambda: 10.0
+        installation.days, lambda: GiftTotals(samples=journal.receipts.credit(GIVER.peer_id).samples), lambda: 10.0
     )
     journal.take(Receipted(signed(GIVER, OTHER)))
     journal.take(LedgerRead(Ledger().to_bytes(), 7))  # of another state, which has not this round

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from core.api import verdict as verdicts
-from core.api.snapshot import Activity, CurvePoint
+from core.api.snapshot import Activity, CurvePoint, ExpertsLack, HostingView
 from core.averaging.plan import Rates
 from core.base.ids import PeerId, short
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.problems import NoSpace
 from core.base.signing import KeyPair
-from core.engine.shown.snapshots import Standpoint, clock_notice, take_snapshot
+from core.engine.network.clock_watch import clock_notice
+from core.engine.shown.snapshots import Standpoint, take_snapshot
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger
 from core.nat.reachability import OwnReach, Reachability
@@ -27,7 +28,7 @@ from core.swarm.words.states import StateName
 KEY = KeyPair(b"k" * 32)
 MANIFEST = Manifest(name="n", organiser="o", task="albert", authority=KEY.peer_id.hex(), target_samples=100)
 BEA, HAL = PeerId(b"b" * 32), PeerId(b"o" * 32)
-PASSES = {peer: Pass(peer, name, "", 0.0, 1e10) for peer, name in ((BEA, "Bea"), (HAL, "Hal"))}
+PASSES = {peer: Pass(peer, name, "", 0.0, 1e10, peer) for peer, name in ((BEA, "Bea"), (HAL, "Hal"))}
 HELD = StateName(7, b"l" * 32)
 
 
@@ -222,7 +223,7 @@ def test_the_others_samples_and_speed_are_added():
 def test_a_peer_between_two_steps_is_company(activity, role, words):
     """A report that was read while its peer took the step is no news that it has gone."""
     view = seen(samples=40, peers={BEA: report(activity=activity, role=role, in_step=False)})
-    passes = {BEA: Pass(BEA, "Bea", "", 0.0, 1e10, PassRole.BACKBONE if role == "backbone" else PassRole.MEMBER)}
+    passes = {BEA: Pass(BEA, "Bea", "", 0.0, 1e10, BEA, PassRole.BACKBONE if role == "backbone" else PassRole.MEMBER)}
     snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes))
     assert snapshot.sentence == f"Training {words}: 40 of 100 samples for epoch 8."
 
@@ -264,7 +265,7 @@ def test_a_peer_that_has_stopped_has_no_speed():
 @pytest.mark.parametrize(("role", "shown"), [(PassRole.MEMBER, "volunteer"), (PassRole.BACKBONE, "backbone")])
 def test_names_and_backbones_are_those_of_passes(role, shown):
     view = seen(peers={BEA: report(role="backbone"), PeerId(b"x" * 32): report()})
-    passes = {BEA: Pass(BEA, "Trudy", "", 0.0, 1e10, role)}
+    passes = {BEA: Pass(BEA, "Trudy", "", 0.0, 1e10, BEA, role)}
     others = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes)).peers[1:]
     assert {(other.name, other.role) for other in others} == {("Trudy", shown), (short(b"x" * 32), "volunteer")}
 
@@ -320,3 +321,17 @@ def test_end_of_the_schedule_is_told_as_such(total, reason):
     assert (snapshot.verdict.code, snapshot.verdict.reason) == ("resting", reason)
     assert snapshot.activity is Activity.FINISHED
     assert "epoch 7" in snapshot.sentence
+
+
+def test_trainer_that_lacks_experts_says_so_and_does_not_contribute():
+    def said(lack, **changes):
+        return take_snapshot(at(participant=seen(**changes), manifest=MANIFEST, hosting=HostingView(0, lack=lack)))
+
+    none = said(ExpertsLack(live=0, places=64, layer=1))
+    assert (none.verdict.code, none.activity) == ("waiting", Activity.WAITING)
+    assert str(verdicts.headline(none.verdict)) == "Waiting for experts"
+    assert "0 of all 64 are live" in none.sentence
+    assert "an expert of layer 3; 40 of all 64 are live" in said(ExpertsLack(live=40, places=64, layer=3)).sentence
+    assert said(None).verdict.code == "contributing"
+    lack = ExpertsLack(live=0, places=64, layer=1)
+    assert said(lack, phase=Phase.AVERAGING).verdict.code == "contributing", "a round goes on without experts"

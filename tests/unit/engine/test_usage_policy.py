@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from core.api.moderation import CLOSED
 from core.api.modes import OFF
-from core.api.verdict import sentence
+from core.api.verdict import resting, sentence
 from core.engine.limits import usage_policy as allowance_module
 from core.engine.limits.usage_policy import UsagePolicy
 from core.schedule.policy import ABSENT_S
@@ -61,6 +62,17 @@ def test_follower_is_told_of_reasons_at_once_until_it_leaves(tmp_path):
     leave()
     kept.no_longer_metered()
     assert (len(told), len(late)) == (1, 2)
+
+
+def test_collaboration_that_has_ended_computes_nothing(tmp_path):
+    kept, ended = Kept(tmp_path), resting(CLOSED, collaboration="Ours", words="It was good.")
+    kept.usage_policy.ended = ended
+    kept.usage_policy.look()
+    assert "Thank you for what you gave to it. It was good." in said(kept)
+    assert kept.usage_policy.decision.network is None, "it goes on to hear the others"
+    kept.usage_policy.ended = None
+    kept.usage_policy.look()
+    assert (said(kept), kept.changes) == ("", 2)
 
 
 def test_limits_reach_the_pace(tmp_path):

@@ -27,6 +27,17 @@ def test_day_has_the_difference_between_copies(tmp_path: Path) -> None:
     assert [day.epochs for day in days.days] == [5, 1]
 
 
+def test_day_has_the_traffic_that_the_backbone_measured(tmp_path: Path) -> None:
+    days = SiteDays(tmp_path)
+    for moved, at in ((100, MONDAY), (150, MONDAY + 1), (400, MONDAY + DAY_S)):
+        days.looked(0, at, moved)
+    assert [day.traffic_bytes for day in days.days] == [150, 250]
+    days.save()
+    again = SiteDays(tmp_path)
+    again.looked(0, MONDAY + DAY_S, 7)  # the backbone has begun anew
+    assert [day.traffic_bytes for day in again.days] == [150, 257]
+
+
 def test_samples_from_before_the_page_are_no_day(tmp_path: Path) -> None:
     days = SiteDays(tmp_path)
     days.counted(5000, 70, MONDAY)

@@ -61,7 +61,7 @@ def envelopes(
 
 def credentials(name: str, *, pass_der: bytes | None = None, authority: Authority = AUTHORITY) -> Credentials:
     return Credentials(
-        keys=keys(name), pass_der=pass_der or issue(name, authority=authority), authority_der=authority.certificate
+        keys=keys(name), pass_der=pass_der or issue(name, authority=authority), passes=verifier(authority)
     )
 
 

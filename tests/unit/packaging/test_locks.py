@@ -38,8 +38,12 @@ INSTALL = """
 import sys
 sys.path.insert(0, "packaging")
 import environment, steps
+sys.path.append(".")
+from core.parts import choice
+choice.look = lambda: choice.Hardware(system="linux", driver=tuple(map(int, sys.argv[2:])))
+choice.PYTORCH = "http://127.0.0.1:9/whl/"
 try:
-    environment.install(environment.venv_python(environment.VENV), ("build", "run"), sys.argv[1], steps.Steps())
+    environment.install(environment.venv_python(environment.VENV), ("build", "base", "run"), sys.argv[1], steps.Steps())
 except steps.SetupProblem as problem:
     sys.exit(str(problem))
 """
@@ -76,6 +80,9 @@ class Checkout:
         self.lock_files = lock_files
         shutil.copytree(ROOT / "packaging", folder / "packaging", ignore=shutil.ignore_patterns("__pycache__", "*.txt"))
         shutil.copytree(venv, folder / ".venv", symlinks=True)
+        for name in ("core/__init__.py", "core/parts/__init__.py", "core/parts/choice.py"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
         (folder / "pyproject.toml").write_text(PYPROJECT)
         self.wheels.mkdir()
         make_wheel(self.wheels, "backend", source=BACKEND)
@@ -86,8 +93,8 @@ class Checkout:
         make_wheel(self.wheels, "torch", "1.0+cpu")
         self.lock("build", "backend==1.0")
         self.lock("run", "alpha==1.0", "beta==1.0")
-        self.lock("dev")
-        self.lock("uv")
+        for name in ("base", "organiser", "dev", "pip", "release", "uv"):
+            self.lock(name)
         self.lock("torch", "torch==1.0", "cuda==1.0")
         self.lock("torch-cpu", "torch==1.0+cpu")
 
@@ -100,7 +107,7 @@ class Checkout:
         for pin in wanted:
             wheel = self.wheels / f"{pin.replace('==', '-')}-py3-none-any.whl"
             lines += f"{pin} \\\n    --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}\n"
-        self.path(name).parent.mkdir(exist_ok=True)
+        self.path(name).parent.mkdir(parents=True, exist_ok=True)
         self.path(name).write_text(self.lock_files.sealed("for a test", lines, self.folder))
 
     def python(self, *words: str) -> subprocess.CompletedProcess[str]:
@@ -121,8 +128,9 @@ class Checkout:
             timeout=120,
         )
 
-    def install(self, torch: str = "") -> subprocess.CompletedProcess[str]:
-        return self.python("-c", INSTALL, torch)
+    def install(self, torch: str = "", *, driver: str = "") -> subprocess.CompletedProcess[str]:
+        """Install on a Linux machine, with a card of NVIDIA if it has a driver."""
+        return self.python("-c", INSTALL, torch, *([driver] if driver else []))
 
     def installed(self) -> set[str]:
         """Names of what lies in the environment, but pip and what came with it."""
@@ -154,8 +162,19 @@ def test_bootstrap_installs_what_the_lock_names(checkout):
 
 def test_bootstrap_installs_the_companions_of_the_build_of_torch_found(checkout):
     (checkout.wheels / "torch-1.0+cpu-py3-none-any.whl").unlink()
-    done = checkout.install()
+    done = checkout.install(driver="580")
     assert done.returncode == 0, done.stderr
+    assert {"torch-1.0", "cuda-1.0"} < checkout.installed()
+
+
+def test_bootstrap_never_takes_cuda_without_a_card(checkout):
+    (checkout.wheels / "torch-1.0+cpu-py3-none-any.whl").unlink()
+    done = checkout.install()
+    assert done.returncode == 1
+    assert "give torch==1.0+cpu, the build for cpu" in done.stderr
+    assert "--torch plain" in done.stderr
+    assert checkout.installed() == set()
+    assert checkout.install("plain").returncode == 0
     assert {"torch-1.0", "cuda-1.0"} < checkout.installed()
 
 
@@ -164,7 +183,7 @@ def test_bootstrap_refuses_a_package_that_has_changed(checkout, name):
     make_wheel(checkout.wheels, name, source=BACKEND + "# and something else")
     done = checkout.install()
     assert done.returncode == 1
-    assert "A package is not the one that packaging/locked names" in done.stderr
+    assert "A package is not the one that resources/locked names" in done.stderr
     assert f"{name}-1.0" not in checkout.installed()
     assert not (checkout.folder / ".venv" / "potluck-stamp.json").exists()
 
@@ -172,7 +191,7 @@ def test_bootstrap_refuses_a_package_that_has_changed(checkout, name):
 def test_bootstrap_refuses_a_build_of_torch_that_has_changed(checkout):
     make_wheel(checkout.wheels, "torch", "1.0+cpu", source="# something else")
     done = checkout.install()
-    assert "A package is not the one that packaging/locked names" in done.stderr
+    assert "A package is not the one that resources/locked names" in done.stderr
     assert "lock.py torch LABEL" in done.stderr
     assert not any(name.startswith("torch") for name in checkout.installed())
 
@@ -180,7 +199,7 @@ def test_bootstrap_refuses_a_build_of_torch_that_has_changed(checkout):
 def test_bootstrap_builds_with_what_the_lock_names(checkout):
     tamper(checkout.folder / "pyproject.toml", "backend==1.0", "backend")
     make_wheel(checkout.wheels, "backend", "2.0", source="raise SystemExit('this is not the one in the lock')")
-    for name in ("build", "run", "dev", "uv", "torch", "torch-cpu"):
+    for name in ("build", "base", "run", "organiser", "dev", "pip", "release", "uv", "torch", "torch-cpu"):
         checkout.lock(name, *checkout.lock_files.pins(checkout.path(name).read_text()))
     done = checkout.install()
     assert done.returncode == 0, done.stderr
@@ -191,7 +210,7 @@ def test_bootstrap_refuses_a_needed_package_without_a_hash(checkout):
     checkout.lock("run", "alpha==1.0")  # whole and fitting, but alpha needs beta
     done = checkout.install()
     assert done.returncode == 1
-    assert "packaging/locked lacks a package" in done.stderr
+    assert "resources/locked lacks a package" in done.stderr
     assert "lock.py renew" in done.stderr
     assert not {"alpha-1.0", "beta-1.0"} & checkout.installed()
 
@@ -205,10 +224,10 @@ def tamper(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("packaging/locked/run.txt", "--hash=sha256:", "--hash=sha256:0"),
-        ("packaging/locked/run.txt", "beta==1.0", "beta==1.1"),
-        ("packaging/locked/run.txt", "# digest", "# no digest"),
-        ("packaging/locked/torch-cpu.txt", "+cpu", "+cpu2"),
+        ("resources/locked/run.txt", "--hash=sha256:", "--hash=sha256:0"),
+        ("resources/locked/run.txt", "beta==1.0", "beta==1.1"),
+        ("resources/locked/run.txt", "# digest", "# no digest"),
+        ("resources/locked/torch-cpu.txt", "+cpu", "+cpu2"),
         ("pyproject.toml", '"alpha==1.0"', '"alpha==1.0", "gamma==1.0"'),
         ("pyproject.toml", '"backend==1.0"', '"backend==1.1"'),
         ("pyproject.toml", ">=3.11", ">=3.12"),
@@ -264,7 +283,7 @@ def test_words_that_make_no_sense_are_refused(checkout, words):
 
 def test_the_lock_of_this_program_fits(parts):
     parts.lock_files.check()
-    texts = {path.stem: path.read_text() for path in (ROOT / "packaging" / "locked").glob("*.txt")}
+    texts = {path.stem: path.read_text() for path in (ROOT / "resources" / "locked").glob("*.txt")}
     pins = {pin: lines for text in texts.values() for pin, lines in parts.lock_files.pins(text).items()}
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, building = tables["project"], tables["build-system"]["requires"]

@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
 import msgspec
@@ -10,7 +12,7 @@ import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses import drm, processor, registry
+from core.schedule.senses import drm, owner, processor, registry
 from core.schedule.senses.battery import battery
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
@@ -18,6 +20,7 @@ from core.schedule.senses.findings import Absent, Periodic
 from core.schedule.senses.logind import DesktopSession, others
 from core.schedule.senses.macos import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
+from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.processes import Processes
 from core.schedule.senses.processor import Rapl
 from core.schedule.senses.registry import senses_of
@@ -48,17 +51,61 @@ def test_hottest_sensor_of_processor_counts(monkeypatch):
         processor.heat()
 
 
+def test_fastest_fan_is_told_where_one_turns(monkeypatch):
+    told = {"nct6775": [SimpleNamespace(current=900), SimpleNamespace(current=65_535)], "amdgpu": []}
+    monkeypatch.setattr(psutil, "sensors_fans", lambda: told, raising=False)
+    assert processor.fans() == Sensed(fan_rpm=900.0)
+    told["nct6775"][0].current = 0
+    with pytest.raises(Absent):
+        processor.fans()
+
+
+def test_meter_is_a_file_a_program_or_an_address(tmp_path):
+    price, program = tmp_path / "price.json", tmp_path / "meter"
+    price.write_text('{"price": -2.5e1, "hour": 3}')
+    assert owner.number_of(str(price)) == -25.0
+    program.write_text("#!/bin/sh\necho surplus: 412 W\n")
+    program.chmod(0o755)
+    assert owner.number_of(str(program)) == 412.0
+    server = HTTPServer(("127.0.0.1", 0), Priced)
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    assert owner.number_of(f"http://127.0.0.1:{server.server_port}/now") == 31.75
+    server.server_close()
+
+
+@pytest.mark.parametrize("says", ["", "no number", None, "#!/bin/sh\nexit 3\n", "\x00\xff"])
+def test_meter_that_says_nothing_useful_is_absent(tmp_path, says):
+    meter = tmp_path / "meter"
+    if says is not None:
+        meter.write_text(says)
+        meter.chmod(0o755 if says.startswith("#!") else 0o644)
+    with pytest.raises(Absent):
+        owner.number_of(str(meter))
+
+
+class Priced(BaseHTTPRequestHandler):
+    """A meter of somebody's home."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"31.75 cents")
+
+    def log_message(self, *_):
+        pass
+
+
 @pytest.mark.parametrize("letter", ["\x01", '"', "\U0001f600", "\udce9"])
 def test_line_of_many_long_names_is_bounded(monkeypatch, letter):
     def process(pid):
         if pid == 1:
             raise psutil.NoSuchProcess(pid)
         name = f"{pid:05}" + letter * 100
-        return SimpleNamespace(oneshot=contextlib.nullcontext, name=lambda: name, ppid=lambda: 3)
+        return SimpleNamespace(oneshot=contextlib.nullcontext, name=lambda: name, ppid=lambda: 3, exe=str)
 
     monkeypatch.setattr(psutil, "pids", lambda: range(100_000, 110_000))
     monkeypatch.setattr(psutil, "Process", process)
-    sensed = Processes(1).look()
+    sensed = Processes(1, HeldNames()).look()
     assert len(sensed.programs) > 900
     line = msgspec.json.encode(sensed)
     assert len(line) < LINE_BYTES_MAX
@@ -139,7 +186,7 @@ def test_each_name_of_card_is_of_one_sense(tmp_path, monkeypatch, has_driver):
         driver.touch()
     monkeypatch.setattr(registry, "NVIDIA", (str(driver),))
     monkeypatch.setattr(drm, "DrmCards", functools.partial(DrmCards, cards=tmp_path))
-    cards = [sense for sense in senses_of("linux", {}, 1) if sense.name.startswith("graphics cards")]
+    cards = [sense for sense in senses_of("linux", {}, 1, HeldNames()) if sense.name.startswith("graphics cards")]
     names = []
 
     def first(sensed):
@@ -282,6 +329,6 @@ def test_each_system_has_senses_of_distinct_names(platform):
     if platform == "linux":
         pytest.importorskip("jeepney")
     for environ in ({}, {"DISPLAY": ":0"}, {"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}):
-        names = [sense.name for sense in senses_of(platform, environ, 1)]
+        names = [sense.name for sense in senses_of(platform, environ, 1, HeldNames())]
         assert len(names) == len(set(names)), names
         assert ("input (X)" in names) == (platform == "linux" and "DISPLAY" in environ and len(environ) == 1)

@@ -77,6 +77,17 @@ def reason(verdict):
         (Sensed(busy=0.99), UseRules(), None),
         (Sensed(celsius=81.0), UseRules(celsius_max=80), "heat"),
         (Sensed(watts=61.0), UseRules(watts_max=60), "watts"),
+        (Sensed(fan_rpm=2501.0), UseRules(fan_rpm_max=2500), "fan"),
+        (Sensed(meter=31.0), UseRules(meter_max=30), "meter_high"),
+        (Sensed(meter=-5.0), UseRules(meter_max=30), None),
+        (Sensed(meter=-5.0), UseRules(meter_min=400), "meter_low"),
+        (Sensed(meter=400.0), UseRules(meter_min=400), None),
+        (Sensed(), UseRules(meter_min=400, meter_max=500, fan_rpm_max=1), None),
+        (Sensed(programs=frozenset({"~/Games"})), UseRules(programs=("~/Games",)), "program"),
+        (Sensed(idle_s=1.0, own_bytes=3 * 10**9), UseRules(in_use_memory_bytes=2 * 10**9), "in_use_memory"),
+        (Sensed(remote=True, own_bytes=3 * 10**9), UseRules(in_use_memory_bytes=2 * 10**9), "in_use_memory"),
+        (Sensed(idle_s=1.0, own_bytes=10**9), UseRules(in_use_memory_bytes=2 * 10**9), None),
+        (Sensed(idle_s=9e9, own_bytes=3 * 10**9), UseRules(in_use_memory_bytes=2 * 10**9), None),
     ],
 )
 def test_each_rule_forbids_computing_by_itself(sensed, rules, why):
@@ -95,6 +106,7 @@ def test_each_rule_forbids_computing_by_itself(sensed, rules, why):
         (Sensed(gpus=(SensedGpu(name=CARD, celsius=81.0),)), UseRules(celsius_max=80), "gpu_heat"),
         (Sensed(gpus=(SensedGpu(name=CARD, watts=61.0),)), UseRules(watts_max=60), "gpu_watts"),
         (Sensed(gpus=(SensedGpu(name="cuda:1", busy=0.9),)), UseRules(), None),
+        (Sensed(programs=frozenset({"steam"})), UseRules(gpu_programs=("steam",)), "gpu_program"),
     ],
 )
 @pytest.mark.parametrize("device", ["cuda:0", "cuda"])
@@ -107,6 +119,38 @@ def test_each_rule_of_a_card_forbids_that_card_alone(sensed, rules, why, device)
     assert beside.rest is None
     assert beside.left_out == ((CARD,) if why else ())
     assert reason(beside.gpu) == reason(decision.gpu)
+
+
+def test_memory_given_back_is_not_taken_again_while_in_use():
+    rules = UseRules(in_use_memory_bytes=2 * 10**9)
+    first = decided(Sensed(idle_s=1.0, own_bytes=3 * 10**9), rules)
+    given_back = decided(Sensed(idle_s=5.0, own_bytes=0), rules, now=NOON + 60, latches=first.latches)
+    assert reason(given_back.rest) == "resting:in_use_memory"
+    gone = decided(Sensed(idle_s=181.0, own_bytes=0), rules, now=NOON + 240, latches=given_back.latches)
+    assert decided(Sensed(idle_s=200.0), rules, now=NOON + 260, latches=gone.latches).rest is None
+
+
+def test_one_card_of_several_is_switched_off_for_a_time():
+    switches = Switches(cards={"cuda:1": UseSwitch().off(NOON + 3600, NOON)})
+    decision = decided(switches=switches, device="cuda:0,cuda:1")
+    assert (decision.rest, decision.left_out, decision.changes) == (None, ("cuda:1",), NOON + 3600)
+    assert reason(decision.gpus["cuda:1"]) == "paused:gpu_until"
+    assert decided(switches=switches, device="cuda:0,cuda:1", now=NOON + 3601).left_out == ()
+    insisted = Switches(gpu=OFF, cards={"cuda:1": ALWAYS})
+    assert decided(switches=insisted, device="cuda:0,cuda:1").left_out == ("cuda:0",)
+
+
+def test_share_follows_the_clock_and_the_heat():
+    rules = UseRules(share=40, other_hours="wed 11:00-13:00", other_share=90, warm_celsius=60, warm_share=20)
+    others = Hours(read_week(rules.other_hours), lambda _: 0.0)
+    assert decided(rules=rules, others=others).profile == ComputeProfile(90)
+    assert decided(rules=rules, others=others).changes == NOON + 3600
+    assert decided(rules=rules, others=others, now=NOON + 3600).profile == ComputeProfile(40)
+    warm = decided(Sensed(celsius=61.0), rules, others=others)
+    assert warm.profile == ComputeProfile(20)
+    cooler = decided(Sensed(celsius=59.0), rules, others=others, now=NOON + 99, latches=warm.latches)
+    assert cooler.profile == ComputeProfile(20), "it was above 90 % of the limit all the time"
+    assert decided(Sensed(gpus=(SensedGpu(name=CARD, celsius=61.0),)), rules).profile == ComputeProfile(20)
 
 
 def test_training_rests_when_each_of_its_cards_must():

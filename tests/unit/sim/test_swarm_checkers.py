@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.averaging.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.base.ids import PeerId
 from core.base.work import Collect
+from core.codecs.registry import CODEC_NAMES, FEEDBACK
 from core.swarm.words import orders
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName

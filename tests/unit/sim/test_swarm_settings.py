@@ -1,6 +1,6 @@
 import pytest
 
-from core.averaging.codecs.registry import CODEC_NAMES
+from core.codecs.registry import CODEC_NAMES
 from tests.sim.swarm.liars import LIES
 from tests.sim.swarm.settings import SwarmSettings
 from tests.sim.swarm.swarm import Swarm

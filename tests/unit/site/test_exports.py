@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import msgspec
 import pytest
@@ -9,11 +10,14 @@ import pytest
 from core.api.site_view import SitePerson
 from core.site import exports
 from core.site.pages import PageMatter, Pages
-from tests.unit.site.views import FILE, view
+from tests.unit.site.views import ADA, CHOICES, FILE, view
+
+NAMED = {"account": ADA.hex(), "number": "3"}
+"""What an address can name."""
 
 
 def read(path: str, shown=None) -> str:
-    made = Pages().made(path, PageMatter(shown or view(), {FILE: "ab" * 32}, {200: 3, 404: 1}))
+    made = Pages().made(path, PageMatter(shown or view(), {FILE: "ab" * 32}, {200: 3, 404: 1}, choices=CHOICES))
     assert made is not None
     return made.body.decode()
 
@@ -55,12 +59,24 @@ def test_ten_thousand_people_are_exported():
 
 def test_description_names_every_answer():
     described = msgspec.json.decode(read("/openapi.json"))
-    served = {path for path in Pages().paths if path.startswith(exports.API)}
-    assert set(described["paths"]) == served
+    served = [path for path in Pages().paths if path.startswith(exports.API)]
+    served += [f"{several}/{{}}" for several in Pages().several if several.startswith(exports.API)]
+    assert sorted(re.sub("{.*}", "{}", path) for path in described["paths"]) == sorted(served)
     text = read("/openapi.json")
     for name in ("PublicCollaboration", "BoardPerson", "CopyOffer", "SiteDay", "SiteNotice", "CurvePoint"):
         assert name in described["components"]["schemas"]
         assert f'"#/components/schemas/{name}"' in text
+
+
+def test_each_described_answer_is_served_as_described():
+    described = msgspec.json.decode(read("/openapi.json"))
+    for path, what in described["paths"].items():
+        made = what["get"]
+        names = {part["name"]: NAMED[part["name"]] for part in made["parameters"]}
+        text = read(path.format(**names))
+        (kind,) = made["responses"]["200"]["content"]
+        assert (kind == "application/json") == text.startswith(("{", "[")), path
+        assert ("404" in made["responses"]) == bool(names)
 
 
 def test_metrics_are_prometheus_text():

@@ -1,5 +1,6 @@
 """What stands on the pages, whatever people call themselves."""
 
+import html
 import itertools
 import re
 from html.parser import HTMLParser
@@ -9,9 +10,11 @@ import msgspec
 import pytest
 
 import resources
-from core.api.site_view import SiteNotice, SitePerson, SiteText, SiteView
+from core.api.site_view import SiteEnd, SiteNotice, SitePerson, SiteText, SiteView
+from core.site.history import PersonDay
 from core.site.pages import ROWS, PageMatter, Pages
-from tests.unit.site.views import AT, FILE, LINK, view
+from core.site.teams import Choices, Team
+from tests.unit.site.views import ADA, AT, CHOICES, EVE, FILE, LINK, ZOE, view
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -25,8 +28,11 @@ HOSTILE = (
     "\u202egnp.exe",
     "W" * 80,
 )
-PATHS = ("/", "/board", "/model", "/news", "/about")
-VOID = {"meta", "link", "img", "br"}
+PERSON = f"/board/{ADA.hex()}"
+PATHS = ("/", "/board", PERSON, "/teams", "/teams/3", "/model", "/try", "/news", "/about")
+CURRENT = {PERSON: 0, "/teams/3": 0, "/try": 0}
+"""Pages to which no link of the menu leads: number of links that are marked."""
+VOID = {"meta", "link", "img", "br", "input"}
 
 
 class Outline(HTMLParser):
@@ -59,8 +65,13 @@ class Outline(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-def page(path: str, shown: SiteView, number: int = 1) -> str:
-    made = Pages().made(path, PageMatter(shown, {FILE: "ab" * 32}, {200: 3}), page=number)
+DAYS = (PersonDay("", 200), PersonDay("2026-11-24", 600, 50), PersonDay("2026-11-26", 100))
+
+
+def page(path: str, shown: SiteView, number: int = 1, choices: Choices = CHOICES) -> str:
+    made = Pages().made(
+        path, PageMatter(shown, {FILE: "ab" * 32}, {200: 3}, 9, can_try=True, days=DAYS, choices=choices), page=number
+    )
     assert made is not None
     return made.body.decode()
 
@@ -71,8 +82,9 @@ def hostile(words: str) -> SiteView:
         summary=words,
         organiser=words,
         moderators=(words, words),
-        people=(SitePerson(1, words, 1000, 1, 1),),
+        people=(SitePerson(1, words, 1000, 1, 1, ADA, (1000,)),),
         notices=(SiteNotice(AT, AT + 1, words),),
+        end=SiteEnd(AT, paused=True, words=words, successor=words),
         texts=(SiteText(words, words, words),),
     )
 
@@ -80,7 +92,10 @@ def hostile(words: str) -> SiteView:
 @pytest.mark.parametrize("words", HOSTILE)
 @pytest.mark.parametrize("path", PATHS)
 def test_words_of_strangers_are_letters_and_nothing_else(path, words):
-    plain, made = Outline(page(path, hostile("Plain"))), Outline(page(path, hostile(words)))
+    plain, made = (
+        Outline(page(path, hostile(each), choices=Choices({3: Team(3, each, ADA, 1e9)}, {ADA: 3}, {})))
+        for each in ("Plain", words)
+    )
     assert [tag for tag, _ in made.found] == [tag for tag, _ in plain.found]
     assert [sorted(attributes) for _, attributes in made.found] == [sorted(attributes) for _, attributes in plain.found]
     assert [one.get("href") for one in made.all("a")] == [one.get("href") for one in plain.all("a")]
@@ -90,16 +105,17 @@ def test_words_of_strangers_are_letters_and_nothing_else(path, words):
 @pytest.mark.parametrize("words", HOSTILE)
 def test_feed_stays_a_feed(words):
     feed = ET.fromstring(page("/news.atom", hostile(words)))
-    entry = feed.find("{*}entry")
-    assert entry is not None
-    assert entry.findtext("{*}content") == words
+    end, notice = (entry.findtext("{*}content") or "" for entry in feed.findall("{*}entry"))
+    assert notice == words
+    assert words in end
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_page_loads_nothing_from_elsewhere_and_runs_nothing(path):
     outline = Outline(page(path, view()))
     tags = {tag for tag, _ in outline.found}
-    assert not tags & {"script", "iframe", "object", "embed", "form", "style", "base"}
+    assert not tags & {"script", "iframe", "object", "embed", "style", "base"}
+    assert [form["action"] for form in outline.all("form")] == (["/try"] if path == "/try" else [])
     for _, attributes in outline.found:
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
         for name in ("href", "src"):
@@ -118,7 +134,7 @@ def test_page_can_be_read_aloud(path):
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
     assert all("alt" in image for image in outline.all("img"))
     assert all(nav["aria-label"] for nav in outline.all("nav"))
-    assert len([one for one in outline.all("a") if one.get("aria-current") == "page"]) == 1
+    assert len([one for one in outline.all("a") if one.get("aria-current") == "page"]) == CURRENT.get(path, 1)
     ids = [attributes["id"] for _, attributes in outline.found if "id" in attributes]
     assert len(ids) == len(set(ids))
 
@@ -145,11 +161,67 @@ def test_closed_collaboration_shows_no_link():
     assert LINK not in text
 
 
+@pytest.mark.parametrize("path", ["/", "/news", "/news.atom"])
+def test_page_says_that_all_rest_and_where_it_goes_on(path):
+    plain = page(path, view())
+    assert "paused it" not in plain
+    assert "ended it" not in plain
+    paused = page(path, view(end=SiteEnd(AT, paused=True, words="Until Monday.", successor="")))
+    assert "nobody's computer trains until they go on" in html.unescape(paused)
+    assert "Until Monday." in paused
+    end = SiteEnd(AT, paused=False, words="Well done.", successor=LINK.replace("56", "77"))
+    ended = page(path, view(open_to_newcomers=False, end=end))
+    assert "ended it. Thank you" in ended
+    assert LINK.replace("56", "77") in ended
+    assert LINK not in ended
+
+
 def test_board_names_nobody_who_is_shut_out():
     text = page("/board", view())
     assert "shut out by the moderators" in text
     assert "90.0\u202f%" in text
     assert "0.1\u202f%" in text
+
+
+def test_person_has_a_page_with_what_was_given_by_day():
+    text = page(PERSON, view())
+    for said in (
+        ">Ada<",
+        ">900<",
+        ">90.0\u202f%<",
+        "<dt>computers</dt><dd>2</dd>",
+        "averaged 10 numbers",
+        "50 further samples are undone",
+        "700 samples from 2026-11-20 to 2026-11-26; most on 2026-11-24: 600.",
+    ):
+        assert said in text
+    assert "<dt>computer</dt><dd>1</dd>" in page(f"/board/{ZOE.hex()}", view())
+
+
+def test_only_people_with_counted_samples_have_a_page():
+    for account in (EVE.hex(), "00" * 16, "zz" * 16, ADA.hex()[:-1], "", "../about", f"{ADA.hex()}/", "٣" * 32):
+        for several in ("/board", "/api/v1/board"):
+            assert Pages().made(f"{several}/{account}", PageMatter(view(), {}, {})) is None, account
+
+
+def test_board_leads_to_people_who_are_not_shut_out():
+    links = [one["href"] for one in Outline(page("/board", view())).all("a")]
+    assert PERSON in links
+    assert f"/board/{EVE.hex()}" not in links
+    assert EVE.hex() not in page("/api/v1/board", view())
+
+
+def test_teams_have_counted_members_only():
+    text = page("/teams", view())
+    assert "Bücherwürmer" in text
+    assert "Nobody yet" not in text
+    assert '<td class="number">1</td><td class="number">900</td>' in text
+    assert Pages().made("/teams/4", PageMatter(view(), {}, {}, choices=CHOICES)) is None
+    team = page("/teams/3", view())
+    assert "<bdi>Ada</bdi> looks after it" in team
+    assert EVE.hex() not in team
+    assert "There is no team yet" in page("/teams", view(people=()))
+    assert 'In the team <a href="/teams/3">' in page(PERSON, view())
 
 
 def test_board_has_pages():
@@ -173,7 +245,9 @@ def test_model_page_names_each_copy():
 def test_about_page_gives_energy_as_a_range():
     text = page("/about", view())
     assert "100 hours" in text
-    assert "5.0 to 30 kilowatt hours" in text
+    assert "5.0 to 30<" in text
+    assert "0.5 to 12<" in text
+    assert "3 GB among the computers" in text
     assert "too little to say" in page("/about", view(days=()))
     assert "One person decides alone here" in page("/about", view(moderators=("the founder",), threshold=1))
     assert "names no licence" in text

@@ -5,8 +5,9 @@ import io
 import msgspec
 import pytest
 
-from core.api.site_view import LENGTH_BYTES, VIEW_BYTES_MAX
-from core.site.__main__ import read_views
+from core.api.site_view import LENGTH_BYTES
+from core.base.site.channel import FRAME_BYTES_MAX, DeskAnswer, SiteStart
+from core.site.__main__ import read_frames
 from tests.unit.site.views import view
 
 
@@ -20,9 +21,9 @@ def one_by_one(data: bytes):
 
 
 def test_views_come_in_order():
-    views = [view(computers=n) for n in range(3)]
+    views = [SiteStart("/here"), view(computers=1), DeskAnswer(error="full"), view(computers=2)]
     data = b"".join(frame(msgspec.msgpack.encode(each)) for each in views)
-    assert list(read_views(one_by_one(data))) == views
+    assert list(read_frames(one_by_one(data))) == views
 
 
 @pytest.mark.parametrize(
@@ -32,9 +33,9 @@ def test_views_come_in_order():
         b"\0",
         frame(b""),
         frame(bytes(5))[:-1],
-        (VIEW_BYTES_MAX + 1).to_bytes(LENGTH_BYTES, "big") + bytes(2_000_000),
+        (FRAME_BYTES_MAX + 1).to_bytes(LENGTH_BYTES, "big") + bytes(FRAME_BYTES_MAX),
     ],
 )
 def test_views_end_where_something_else_comes(end):
     data = frame(msgspec.msgpack.encode(view())) + end
-    assert list(read_views(one_by_one(data))) == [view()]
+    assert list(read_frames(one_by_one(data))) == [view()]

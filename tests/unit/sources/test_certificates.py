@@ -1,5 +1,6 @@
 """Web servers with certificates of an authority of one's own: which are believed, and what is said of the others."""
 
+import asyncio
 import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,8 @@ from cryptography.x509.oid import NameOID
 
 from core.api.data_state import DataCode, why_stalled
 from core.base.data_source import DataSource
+from core.cli.organiser.moderate import certificate_warning
+from core.joining.sign_in import PageProblem, begin
 from core.text.sources.opening import open_source
 from core.text.sources.source import Access, SourceStalled
 from core.text.sources.texts import problem_of_trouble
@@ -121,3 +124,33 @@ def test_server_without_tls_does_not_answer(authority: Authority) -> None:
     with web_server({"/a.txt": b"text"}) as site, pytest.raises(SourceStalled) as caught:
         text_at(f"{site.url}/a.txt".replace("http:", "https:"))
     assert caught.value.code == DataCode.NO_ANSWER
+
+
+# --- the page of a collaboration -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"ends": 20 * DAY}, ""),
+        ({"ends": 13 * DAY}, "The certificate of 127.0.0.1 ends on "),
+        ({"ends": -DAY}, "Browsers refuse the certificate of 127.0.0.1: certificate has expired"),
+        ({"own": True}, "Browsers refuse the certificate of 127.0.0.1: self-signed certificate"),
+    ],
+)
+def test_moderator_is_told_before_the_pages_certificate_ends(
+    authority: Authority, how: dict[str, Any], said: str
+) -> None:
+    with web_server({"/": b""}, tls=authority.server(HERE, **how)) as site:
+        warning = certificate_warning(site.url)
+        assert warning.startswith(said)
+        assert bool(warning) is bool(said)
+        assert not certificate_warning(site.url.replace("https", "http"))
+    assert not certificate_warning(site.url), "nobody answers there"
+
+
+def test_page_whose_certificate_has_ended_signs_nobody_in(authority: Authority) -> None:
+    with web_server({"/": b""}, tls=authority.server(HERE, ends=-DAY)) as site:
+        with pytest.raises(PageProblem, match="cannot prove that it is the one that its address names"):
+            asyncio.run(begin(site.url, device="laptop"))
+        assert not site.asked

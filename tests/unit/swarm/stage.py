@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from core.averaging.codecs.codec import norm_of
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
 from core.averaging.residuals import MemoryStore
@@ -15,6 +14,7 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.work import Progress
+from core.codecs.codec import norm_of
 from core.dht.events import Found
 from core.dht.records import sign_record
 from core.swarm.catching_up.arrival import INFORMED_AFTER_S

@@ -186,3 +186,26 @@ def test_news_is_published_within_a_second():
 def test_backbone_reads_each_second_while_anybody_trains(in_step, every_s):
     read = noted(until_s=60, follows=True, hers=replace(report(NOW), in_step=in_step)).read
     assert every_s / 1.5 < longest(read) <= every_s
+
+
+def test_another_process_with_the_same_key_is_noticed():
+    def mine(time):
+        data = encode_report(report(time))
+        expires_ms = int((time + REPORT_LIFETIME_S) * 1000)
+        return Found(KEY, (sign_record(ME, KEY, data, subkey=bytes(ME.peer_id), expires_ms=expires_ms),))
+
+    one, membership = beacon()
+    one.start(NOW)
+    for second in range(5):
+        one.tick(report(NOW + second), NOW + second)
+    for time in (
+        NOW - 3,
+        NOW,
+        NOW + 3,
+        NOW + 2.5,
+    ):  # from before its start, its own, one of a former process
+        one.found(mine(time), trace=Trace(), now=NOW + 5)
+        assert one.twin is None
+    one.found(mine(NOW + 3.5), trace=Trace(), now=NOW + 5)
+    assert one.twin == report(NOW + 3.5)
+    assert not membership.live(), "nobody else is here for that"

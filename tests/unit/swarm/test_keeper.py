@@ -7,7 +7,7 @@ from core.base.trace import Trace
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks
-from core.swarm.catching_up.keeper import COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
+from core.swarm.catching_up.keeper import BUSIEST, COPY_S, REST, REST_MAX_S, REST_MIN_S, StateKeeper
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
 from core.swarm.words.facts import StateKept, StateNotKept
@@ -97,6 +97,21 @@ def test_copies_that_fail_are_rested_after_too() -> None:
         (failed,) = (event for event in told if isinstance(event, CatchUpFailed))
         assert watched.keeper.followed(failed, now) == [CopyFailed("the last donor was lost")]
     assert 0 < used_s <= fails_s * (1 + day_s / (REST * fails_s))
+
+
+def test_owner_has_copies_as_often_as_lines_allow() -> None:
+    watched = Watched()
+    watched.keeper.every(600.0, 0.0)
+    assert watched.asks(1, 599.0) is None
+    took = watched.asks(1, 600.0)
+    assert took is not None
+    watched.keeper.answered(took, 610.0)
+    assert watched.asks(2, 1199.0) is None
+    slow = watched.asks(2, 1200.0)
+    assert slow is not None
+    watched.keeper.answered(slow, 2200.0)
+    assert watched.asks(3, 2200.0 + BUSIEST * 1000.0 - 1) is None, "a donor's line is not kept busy"
+    assert watched.asks(3, 2200.0 + BUSIEST * 1000.0) is not None
 
 
 def test_slow_donor_does_not_end_copies() -> None:

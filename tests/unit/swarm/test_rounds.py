@@ -10,7 +10,6 @@ import pytest
 from core.averaging import butterfly
 from core.averaging.bandwidth.proven import Proven, ProvenLine
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.codecs.registry import codec_of
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Refused
 from core.averaging.messages import Commit, Mean, Open, Order, Part, Status
@@ -21,6 +20,7 @@ from core.averaging.receipts.receipt import Attested, Statement, attest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.work import Collect, Collected, Release
+from core.codecs.registry import codec_of
 from core.swarm.presence.line_news import lines_key
 from core.swarm.rounds.early_messages import EARLY_MAX
 from core.swarm.words.answers import TrainerGone

@@ -149,3 +149,21 @@ def test_launch_agent_runs_the_same_words(tmp_path: Path, monkeypatch: pytest.Mo
     assert startup(tmp_path) is Startup.ENGINE
     with pytest.raises(UserProblem, match="Applications folder"):
         open_links(STRANGE, tmp_path)
+
+
+def test_startup_uses_the_launcher_of_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("POTLUCK_LAUNCHER", "/usr/bin/potluck")
+    assert main(["startup", "window"]) == 0
+    assert 'TryExec=/usr/bin/potluck\nExec="/usr/bin/potluck" "--hidden"\n' in (
+        tmp_path / ".config/autostart/potluck.desktop"
+    ).read_text(encoding="utf-8")
+
+
+def test_startup_tells_of_a_packaged_unit_that_is_enabled(tmp_path: Path) -> None:
+    wanted = tmp_path / ".config/systemd/user/default.target.wants/potluck.service"
+    wanted.parent.mkdir(parents=True)
+    wanted.symlink_to("/usr/lib/systemd/user/potluck.service")
+    assert startup(tmp_path) is Startup.ENGINE
+    start_at_login(Startup.NO, STRANGE, tmp_path)
+    assert startup(tmp_path) is Startup.NO

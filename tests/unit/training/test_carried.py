@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.averaging.allreduce.share_map import gives_chunk, untaken_of
-from core.base.untaken import Untaken
+from core.base.work import Untaken
 from core.training.carried import Carried
 from core.workers import frames
 from tests.unit.averaging.pump import make_plan

@@ -19,8 +19,18 @@ from core.base.problems import BadInput
 from core.base.recipe import read_recipe
 from core.tasks.task import Losses
 from core.training.devices import precision
-from core.training.devices.precision import FP32, PRECISIONS, Precision, precision_on, why_not
-from core.training.vectors.loss_scale import FIRST, GOOD_PASSES, LEAST, MOST, LossScale
+from core.training.devices.precision import (
+    FP32,
+    GOOD_PASSES,
+    PRECISIONS,
+    SCALE_FIRST,
+    SCALE_LEAST,
+    SCALE_MOST,
+    LossScale,
+    Precision,
+    precision_on,
+    why_not,
+)
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
 CPU = torch.device("cpu")
@@ -80,7 +90,7 @@ def test_a_processor_that_lacks_a_format_uses_fp32(name: str) -> None:
 
 
 def test_the_scale_goes_as_torchs_own() -> None:
-    ours, theirs = LossScale(3), torch.amp.GradScaler("cpu", init_scale=FIRST, growth_interval=3)
+    ours, theirs = LossScale(3), torch.amp.GradScaler("cpu", init_scale=SCALE_FIRST, growth_interval=3)
     parameter = torch.zeros(1, requires_grad=True)
     optimizer, random = torch.optim.SGD([parameter], lr=0.0), Random(1)
     theirs.scale(torch.ones(()))
@@ -90,7 +100,7 @@ def test_the_scale_goes_as_torchs_own() -> None:
         theirs.step(optimizer)
         theirs.update()
         ours.fits() if finite else ours.overflowed()
-        assert LEAST < ours.value < MOST  # beyond them ours stays, and theirs goes on
+        assert SCALE_LEAST < ours.value < SCALE_MOST  # beyond them ours stays, and theirs goes on
         assert ours.value == theirs.get_scale()
 
 
@@ -142,7 +152,7 @@ def test_an_overflow_by_the_scale_loses_no_batch(tmp_path: Path) -> None:
     assert all(peer.accumulate() for _ in BATCHES)
     scale = peer.first.backprop.scale
     assert scale is not None
-    assert LEAST < scale.value < FIRST
+    assert SCALE_LEAST < scale.value < SCALE_FIRST
     assert peer.rule.dropped == 0
     union = Points(torch.cat([b.x for b in BATCHES]).double(), torch.cat([b.y for b in BATCHES]).double())
     assert peer.samples == union.samples
@@ -178,4 +188,4 @@ def test_what_no_scale_mends_is_dropped(tmp_path: Path, factor: float, passes: i
     assert peer.samples == BATCHES[0].samples + BATCHES[2].samples
     assert task.passes == 2 + passes
     assert peer.first.backprop.scale is not None
-    assert peer.first.backprop.scale.value == FIRST
+    assert peer.first.backprop.scale.value == SCALE_FIRST

@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.content import DIGEST_BYTES, digest
 from core.base.ids import PeerId
 from core.base.manifest import AveragingNumbers, Manifest
 from core.base.state_header import StateHeader, header_of
 from core.base.work import Loaded, Stepped
+from core.codecs.registry import codec_of
 from core.kept.kept_means import KeptMeans
 from core.swarm.words import orders
 from core.swarm.words.answers import MeanOffered

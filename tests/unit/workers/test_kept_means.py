@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.averaging.codecs.registry import codec_of
 from core.averaging.kept_mean import MeanForm
 from core.base.problems import Problem
+from core.codecs.registry import codec_of
 from core.kept.kept_means import KeptMeans
 from core.kept.state_files import DiskStateFile, DiskStateSink
 

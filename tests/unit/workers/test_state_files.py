@@ -1,10 +1,11 @@
+import shutil
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
-from core.base.problems import Damaged, UserProblem
+from core.base.problems import Damaged, NoSpace, UserProblem
 from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.system.file_chunks import file_chunks
 
@@ -93,3 +94,10 @@ def test_a_folder_that_cannot_be_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserProblem, match="could not be written"):
         DiskStateSink(tmp_path / "file").begin(b"x" * 32, 100, [])
+
+
+def test_copy_larger_than_the_room_is_refused_before_it_comes(tmp_path: Path) -> None:
+    larger = 1 + shutil.disk_usage(tmp_path).free
+    with pytest.raises(NoSpace, match="too much of the room"):
+        DiskStateSink(tmp_path, copies=True).begin(b"x" * 32, larger, [])
+    assert not list(tmp_path.glob("*.part"))

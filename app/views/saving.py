@@ -1,0 +1,104 @@
+"""Save the model: a folder is chosen, `potluck export` writes the newest model there, and the folder can be opened."""
+
+import contextlib
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QWidget
+
+from app.commands.line_command import LineCommand
+from app.widgets.field import announce
+from app.widgets.labels import sentence
+from app.words import text
+from core.api.sentence import Said
+from core.api.snapshot import ProblemView
+
+NAME_LETTERS = 60
+"""Upper bound on the letters of a collaboration's name in the name of a folder."""
+
+
+class _Exported(msgspec.Struct, frozen=True):
+    """A line of `potluck export`, as far as it is used here."""
+
+    folder: str = ""
+    epoch: int = 0
+    event: str = ""
+    text: str = ""
+    fraction: float = 0.0
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+    said: Said = ()
+
+
+class SaveRow(QWidget):
+    """A button, how far it is, and what came of it.
+
+    Args:
+        command: Runs `potluck export`.
+    """
+
+    def __init__(self, command: LineCommand) -> None:
+        super().__init__()
+        self._command = command
+        self._folder = ""
+        self.collaboration = ""
+        """Name of the collaboration whose model it is."""
+        self.button = QPushButton(text.tr("&Save the model…"))
+        self.open = QPushButton(text.tr("O&pen the folder"))
+        self.said = sentence(tone="muted")
+        self.said.setText(text.tr("A folder that other programs load: weights, words and a page that says what it is."))
+        self.button.clicked.connect(self._choose)
+        self.open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder)))
+        self.open.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.button)
+        row.addWidget(self.said, stretch=1)
+        row.addWidget(self.open)
+
+    def save(self, place: Path) -> None:
+        """Write the newest model into a new folder there."""
+        kept = "".join(letter if letter.isalnum() else "-" for letter in self.collaboration)[:NAME_LETTERS].strip("-")
+        name = kept or "model"
+        taken = (place / f"{name}-{number}" for number in range(2, 1000))
+        folder = place / name if not (place / name).exists() else next(one for one in taken if not one.exists())
+        self.button.setEnabled(False)
+        self.open.hide()
+        self._say(text.tr("The newest model is written…"))
+        self._command.ask(["export", str(folder)], self._answered, heard=self._hear)
+
+    def _choose(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(self, text.tr("Where the model goes"), str(Path.home()))
+        if chosen:
+            self.save(Path(chosen))
+
+    def _hear(self, line: bytes) -> None:
+        told = _read(line)
+        if told.text:
+            self._say(text.tr("{what}, {share} %", text.one_line(told.text), round(100 * told.fraction)))
+
+    def _answered(self, lines: list[bytes]) -> None:
+        self.button.setEnabled(True)
+        told = _read(lines[-1] if lines else b"")
+        self._folder = told.folder
+        self.open.setVisible(bool(told.folder))
+        if told.folder:
+            said = text.tr("The model after epoch {epoch} is in {folder}.")
+            self._say(said.format(epoch=text.count(told.epoch), folder=told.folder))
+        elif told.message:
+            self._say(text.problem(ProblemView(told.code, told.message, told.hint, told.said)))
+        else:
+            self._say(text.tr("The model was not saved."))
+        announce(self, self.said.text())
+
+    def _say(self, words: str) -> None:
+        self.said.setText(words)
+
+
+def _read(line: bytes) -> _Exported:
+    with contextlib.suppress(msgspec.DecodeError):
+        return msgspec.json.decode(line, type=_Exported)
+    return _Exported()

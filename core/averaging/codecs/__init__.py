@@ -1,1 +1,0 @@
-"""How numbers travel: each codec a module of its own (`core.averaging.codecs.registry` knows them all)."""

@@ -1,0 +1,1 @@
+"""How people without an invitation come in: the ways in that the organiser writes down, and tickets."""

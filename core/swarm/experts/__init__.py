@@ -1,0 +1,1 @@
+"""Experts in the swarm: who says to host which, whom trainers ask, and which places a host takes."""

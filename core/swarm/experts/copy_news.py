@@ -1,0 +1,138 @@
+"""Which states of experts lie in whose files, as hosts say it in the DHT (`core.swarm.experts.records`)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from random import Random
+from typing import Final, Protocol
+
+from core.base.ids import Key, PeerId
+from core.dht.events import Found
+from core.dht.events import Output as DhtOutput
+from core.experts.hosting import Expert
+from core.swarm.experts.other_hosts import row_of
+from core.swarm.experts.records import COPIES_MAX, ExpertCopy, Mixture, copies_in, copies_key, encode_copies
+from core.swarm.words.files import StateFile
+
+LIFETIME_S: Final = 600.0
+AGAIN_S: Final = 240.0
+"""Time after which copies that have not changed are told again."""
+SOON_S: Final = 1.0
+
+
+class CopyDirectory(Protocol):
+    """The DHT, as far as it is needed here."""
+
+    def get(self, keys: Sequence[Key], now: float) -> Sequence[DhtOutput]:
+        """The DHT reads keys; a `Found` event follows for each."""
+
+    def store(
+        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
+    ) -> Sequence[DhtOutput]:
+        """The DHT stores a value of this peer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyHere:
+    """The state of an expert lies in a file of this computer."""
+
+    expert: Expert
+    version: int
+    file: StateFile
+    saved: int = 0
+    """When it was written, or has come, Unix seconds; 0: not known."""
+
+
+class CopyNews:
+    """Which copies others have, as read last, and telling which ones lie here.
+
+    Args:
+        me: This peer.
+        mixture: Its layers and their places, and the size of an expert.
+        directory: The DHT.
+        copies: Those that lie here.
+        random: Spreads what many do.
+    """
+
+    def __init__(
+        self,
+        me: PeerId,
+        mixture: Mixture,
+        *,
+        directory: CopyDirectory,
+        copies: Mapping[Expert, CopyHere],
+        random: Random,
+    ) -> None:
+        self._me = me
+        self._run, self._size_max = mixture.run, mixture.file_bytes
+        self._directory = directory
+        self._copies = copies
+        self._random = random
+        self._rows: dict[Key, Expert] = {}
+        """Rows that were read, by key."""
+        self.known: dict[Expert, dict[PeerId, ExpertCopy]] = {}
+        """What others have, as read last."""
+        self._told: dict[Expert, float] = {}
+        """When each row is to be told again."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When copies are to be told, Unix seconds."""
+        return min(self._told.values(), default=None)
+
+    def changed(self, row: Expert, now: float) -> None:
+        """Another copy of a row lies here."""
+        self._told[row] = min(self._told.get(row, inf), now + SOON_S)
+
+    def read(self, rows: Sequence[Expert], now: float) -> Sequence[DhtOutput]:
+        """Read which copies of these rows there are."""
+        keys = {copies_key(self._run, *row): row for row in rows}
+        self._rows |= keys
+        return self._directory.get(list(keys), now) if keys else []
+
+    def found(self, found: Found) -> Expert | None:
+        """Take in what was read; returns the row, or None: nobody asked for this key here."""
+        row = self._rows.get(found.key)
+        if row is None:
+            return None
+        self.known = {expert: known for expert, known in self.known.items() if row_of(expert) != row}
+        for owner, copy in copies_in(found):
+            if owner != self._me and copy.size <= self._size_max:
+                self.known.setdefault((row[0], (*row[1], copy.last)), {})[owner] = copy
+        return row
+
+    def newer(self, expert: Expert) -> list[tuple[ExpertCopy, list[PeerId]]]:
+        """Copies that are newer than what lies here, and who has each: first what the most have, then the newest."""
+        here, found = self._copies.get(expert), defaultdict[tuple[int, bytes, int], list[PeerId]](list)
+        copies = {}
+        for owner, copy in self.known.get(expert, {}).items():
+            if here is None or copy.version > here.version:
+                found[copy.file].append(owner)
+                copies[copy.file] = copy
+        most = sorted(found.items(), key=lambda one: (len(one[1]), one[0][0]), reverse=True)
+        return [(copies[file], owners) for file, owners in most]
+
+    def other(self, expert: Expert, host: PeerId) -> ExpertCopy | None:
+        """What its host has, unless it lies here; its version does not count, for it is the host's word alone."""
+        here, copy = self._copies.get(expert), self.known.get(expert, {}).get(host)
+        return copy if copy is not None and (here is None or copy.digest != here.file.digest) else None
+
+    def forget(self, expert: Expert, wrong: ExpertCopy) -> None:
+        """A copy is not to be had."""
+        known = self.known.get(expert, {})
+        self.known[expert] = {owner: copy for owner, copy in known.items() if copy.file != wrong.file}
+
+    def tell(self, now: float) -> Iterator[DhtOutput]:
+        """Tell the copies of rows that are due."""
+        for row in [row for row, at in self._told.items() if at <= now]:
+            self._told[row] = now + AGAIN_S * self._random.uniform(0.8, 1.0)
+            copies = [
+                ExpertCopy(expert[1][-1], one.version, one.file.digest, one.file.size_bytes, one.saved)
+                for expert, one in sorted(self._copies.items())
+                if row_of(expert) == row
+            ]
+            for number in range(max(1, -(-len(copies) // COPIES_MAX))):
+                value = encode_copies(copies[number * COPIES_MAX : (number + 1) * COPIES_MAX])
+                subkey, key = self._me + bytes((number,)), copies_key(self._run, *row)
+                yield from self._directory.store(key, value, lifetime_s=LIFETIME_S, now=now, subkey=subkey)

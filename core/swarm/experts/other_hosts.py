@@ -1,0 +1,75 @@
+"""What other hosts say of the places of a mixture, and who comes first among several."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from hashlib import blake2b
+from operator import itemgetter
+from typing import Final
+
+from core.base.ids import PeerId
+from core.dht.events import Found
+from core.experts.grid import Place
+from core.experts.hosting import Expert
+from core.swarm.experts.records import ExpertRow, coordinates_in, rows_in
+
+LATE_S: Final = 120.0
+"""Time after the end of a host's word in which it still counts for whose experts are to be kept."""
+
+
+class OtherHosts:
+    """What other hosts say of rows, as read last.
+
+    Args:
+        me: This peer, which is none of them.
+        owner_most: Number of places of a layer at which one host counts.
+    """
+
+    def __init__(self, me: PeerId, owner_most: int) -> None:
+        self._me = me
+        self._owner_most = owner_most
+        self.read_at: dict[Expert, float] = {}
+        """When each row was read, Unix seconds."""
+        self._hosts: dict[Expert, Mapping[PeerId, tuple[ExpertRow, float]]] = {}
+
+    def heard(self, row: Expert, found: Found, now: float) -> None:
+        """Take what was read of a row."""
+        self.read_at[row] = now
+        self._hosts[row] = {host: (said, until) for host, said, until in rows_in(found) if host != self._me}
+
+    def peers(self, now: float) -> set[PeerId]:
+        """All hosts of late."""
+        return {host for hosts in self._hosts.values() for host, (_, until) in hosts.items() if until > now - LATE_S}
+
+    def living(self, now: float) -> Mapping[Expert, list[PeerId]]:
+        """The experts that others host, or did of late, and who does: first who lived there first."""
+        living: defaultdict[Expert, list[tuple[int, bytes, PeerId]]] = defaultdict(list)
+        for (layer, prefix), hosts in self._hosts.items():
+            for host, (said, until) in hosts.items():
+                for last in coordinates_in(said.hosted) if until > now - LATE_S else ():
+                    expert = layer, (*prefix, last)
+                    living[expert].append((said.since, rank(expert, host), host))
+        return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
+
+    def of_layer(self, layer: int, now: float) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
+        """Who lives at each place of a layer, or claims it; of one host no more places than it counts for."""
+        claims: defaultdict[PeerId, list[tuple[bytes, Place, ExpertRow]]] = defaultdict(list)
+        for (in_layer, prefix), hosts in self._hosts.items():
+            for host, (said, until) in hosts.items() if in_layer == layer else ():
+                if until > now:
+                    places = ((*prefix, last) for last in {*coordinates_in(said.hosted), *coordinates_in(said.claimed)})
+                    claims[host] += [(rank((layer, place), host), place, said) for place in places]
+        others: defaultdict[Place, list[tuple[ExpertRow, PeerId]]] = defaultdict(list)
+        for host, claimed in claims.items():
+            for _, place, said in sorted(claimed, key=itemgetter(0))[: self._owner_most]:
+                others[place].append((said, host))
+        return others
+
+
+def row_of(named: Expert) -> Expert:
+    """The row in which a place lies."""
+    return named[0], named[1][:-1]
+
+
+def rank(named: Expert, host: PeerId) -> bytes:
+    """Decides among hosts that were first at the same time."""
+    return blake2b(bytes((named[0], *named[1])) + host, digest_size=8).digest()

@@ -1,0 +1,1 @@
+"""What tasks with a mixture of experts are made of: the blocks that are experts, and what chooses among them."""

@@ -1,0 +1,1 @@
+"""Batches under way through a model whose layers of experts answer elsewhere."""

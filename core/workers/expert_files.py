@@ -1,0 +1,42 @@
+"""Names of the files in which experts are kept: engine and worker find the newest one of each by them."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from core.experts.hosting import Expert
+
+_NAME: Final = re.compile(r"expert-(\d{1,2}(?:-\d{1,3}){1,3})-v(\d{15})-[0-9a-f]{32}\.safetensors")
+
+
+def expert_file(folder: Path, expert: Expert, *, version: int, root: bytes) -> Path:
+    """Where the state of an expert goes.
+
+    Args:
+        folder: The one of all its files.
+        expert: Its layer and place.
+        version: Number of updates that it has had.
+        root: `core.base.content.root_digest` of the file.
+    """
+    own = "-".join(map(str, (expert[0], *expert[1])))
+    return folder / f"expert-{own}-v{version:015d}-{root.hex()[:32]}.safetensors"
+
+
+def expert_files(folder: Path) -> dict[Expert, list[Path]]:
+    """The files of each expert that has some in a folder, the one that was written last at the end.
+
+    Not the highest version is the newest: an expert may have begun anew, and a stranger's file may say what it likes.
+    """
+    found: dict[Expert, list[Path]] = {}
+    for path in sorted(folder.glob("expert-*.safetensors"), key=lambda path: path.stat().st_mtime_ns):
+        if match := _NAME.fullmatch(path.name):
+            layer, *place = map(int, match[1].split("-"))
+            found.setdefault((layer, tuple(place)), []).append(path)
+    return found
+
+
+def version_of(path: Path) -> int:
+    """The version in the name of a file that `expert_files` has found."""
+    match = _NAME.fullmatch(path.name)
+    assert match is not None
+    return int(match[2])

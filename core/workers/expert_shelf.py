@@ -1,0 +1,82 @@
+"""The files of experts that others may have."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from core.base.problems import Problem
+from core.experts.hosting import Expert
+from core.kept.state_files import DiskStateFile
+from core.swarm.experts.copy_news import CopyHere
+from core.swarm.experts.keeping import CopyDropped, CopyFetched
+from core.workers.expert_files import expert_file, expert_files, version_of
+
+COPIES_KEPT: Final = 2
+"""Number of states of one expert that are kept, the newest."""
+
+_LOG = logging.getLogger(__name__)
+
+
+class ExpertShelf:
+    """The files of experts in one folder, which others may have.
+
+    Args:
+        folder: Where they lie.
+        deliver: Gives the machine that tells of them an event.
+    """
+
+    def __init__(self, folder: Path, deliver: Callable[[CopyHere], None]) -> None:
+        self.folder = folder
+        self._deliver = deliver
+        self._waiting: asyncio.Queue[tuple[Expert, int, Path]] = asyncio.Queue()
+
+    def put(self, expert: Expert, version: int, path: Path) -> None:
+        """Have others know of a state that lies here, or has been fetched and is named by its digest."""
+        self._waiting.put_nowait((expert, version, path))
+
+    def put_all(self) -> tuple[Expert, ...]:
+        """Have others know of all that lie here; returns of which experts these are."""
+        kept = expert_files(self.folder)
+        for expert, paths in kept.items():
+            self.put(expert, version_of(paths[-1]), paths[-1])
+        return tuple(kept)
+
+    def take(self, event: object) -> bool:
+        """Take in what the machine that keeps copies reports; False: it is not about them."""
+        match event:
+            case CopyFetched(expert=expert, version=version, path=path):
+                self.put(expert, version, Path(path))
+            case CopyDropped(expert=expert):
+                for old in expert_files(self.folder).get(expert, ()):
+                    old.unlink(missing_ok=True)
+            case _:
+                return False
+        return True
+
+    def newest(self, expert: Expert) -> str:
+        """Path of the newest state of an expert; empty: there is none."""
+        files = expert_files(self.folder).get(expert)
+        return str(files[-1]) if files else ""
+
+    def saved(self) -> dict[Expert, int]:
+        """When the newest state of each expert that lies here was written, Unix seconds."""
+        return {expert: int(paths[-1].stat().st_mtime) for expert, paths in expert_files(self.folder).items()}
+
+    async def keep(self) -> None:
+        """Put files where they belong, and have others know of them, until cancelled."""
+        while True:
+            expert, version, path = await self._waiting.get()
+            try:
+                if path.parent != self.folder:
+                    root = bytes.fromhex(path.stem)
+                    path = path.replace(expert_file(self.folder, expert, version=version, root=root))
+                    for old in expert_files(self.folder)[expert][:-COPIES_KEPT]:
+                        old.unlink(missing_ok=True)
+                file = await asyncio.to_thread(DiskStateFile, path, None)
+                saved = int(path.stat().st_mtime)
+            except (Problem, OSError) as problem:
+                _LOG.warning("a copy of an expert is not kept: %s", problem)
+                continue
+            self._deliver(CopyHere(expert, version, file, saved))

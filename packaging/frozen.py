@@ -1,0 +1,33 @@
+"""The program that a frozen Potluck starts as (Windows, macOS): itself, and the Python that runs its other parts.
+
+Potluck starts its parts as `sys.executable -m MODULE`, and the training part lies in folders that PYTHONPATH names:
+both are Python's business, which a program frozen by PyInstaller does not mind by itself.
+"""
+
+import os
+import runpy
+import sys
+from multiprocessing import freeze_support
+
+
+def main() -> int:
+    """Run Potluck, or `-m MODULE` or `-c TEXT` as Python does; returns the exit code."""
+    freeze_support()
+    del sys.frozen  # type: ignore[attr-defined]
+    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    words = sys.argv[1:]
+    if words[:1] == ["-m"]:
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        return 0
+    if words[:1] == ["-c"]:
+        sys.argv = ["-c", *words[2:]]
+        exec(words[1], {"__name__": "__main__"})  # noqa: S102 - as Python does
+        return 0
+    from core.__main__ import main as potluck  # noqa: PLC0415 - only where it is what is wanted
+
+    return potluck()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

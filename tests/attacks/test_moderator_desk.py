@@ -1,0 +1,163 @@
+"""Attacks on what a desk tells moderators, over TLS: it is for them alone, and not too often."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.api.moderation import ModerationAct, ModerationWish
+from core.authority.acts import signed_wish
+from core.authority.decisions import GoBack
+from core.backbone.charter import keep_document, read_charter_records
+from core.backbone.desk_messages import MODERATOR_ANSWERS, ModeratorAct, ModeratorAnswer, ModeratorQuestion
+from core.backbone.fresh_requests import SIGNED_S
+from core.backbone.kept_states import STATES, way_back
+from core.backbone.moderators.moderator_desk import ASKED_BURST, PageDesk
+from core.base.ids import PeerId
+from core.base.problems import BadInput, NotTrusted
+from core.base.signing import KeyPair
+from core.base.state_header import ORIGIN_BYTES
+from core.base.wire import PROTOCOL
+from core.joining.signed_questions import ask_moderator
+from core.net.clock import Clock
+from tests.attacks.test_accounts import Street, on, refused
+from tests.process.test_joining import NOW
+from tests.unit.backbone.test_going_back import with_copies
+from tests.unit.net.people import id_of, keys
+
+pytestmark = pytest.mark.process
+
+
+def moderated(street: Street) -> None:
+    """Ada and Ben are moderators beside the founder, each of them alone.  The charter has two copies."""
+    shutil.copytree(
+        with_copies(street.folder / "copies", street.charter.manifest) / STATES, street.charter.folder / STATES
+    )
+    for name in ("ada", "ben"):
+        records = read_charter_records(street.charter)
+        wish = ModerationWish(act=ModerationAct.ADD, who=id_of(name).hex(), words=name, count=1)
+        find = lambda said: [bytes.fromhex(said)]  # noqa: E731
+        keep_document(
+            street.charter,
+            records,
+            signed_wish(records, street.charter.authority, Clock().now(), wish, find),  # type: ignore[arg-type]
+        )
+
+
+async def copies(street: Street, by: KeyPair, number: int = 0) -> ModeratorAnswer:
+    return (await ask_moderator(street.link, by, lambda: NOW, ModeratorAct.COPIES, number))[1]
+
+
+def question(street: Street, desk: PeerId, *, by: str, key: str = "", at: float = NOW, run: bytes = b"") -> bytes:
+    asked = ModeratorQuestion(
+        act=ModeratorAct.COPIES, key=id_of(key or by), number=1, desk=desk, at=at, nonce=b"n" * 16, protocol=PROTOCOL
+    )
+    signature = keys(by).sign(asked.signed_bytes(run or street.charter.manifest.id))
+    return msgspec.json.encode(msgspec.structs.replace(asked, signature=signature))
+
+
+def test_moderator_without_the_copies_learns_how_to_go_back(tmp_path: Path) -> None:
+    async def visit(street: Street) -> None:
+        moderated(street)
+        listed = await copies(street, keys("ada"))
+        assert listed.copies is not None
+        assert [(one.number, one.epoch, one.chosen) for one in listed.copies.copies] == [(1, 1, False), (2, 2, False)]
+        assert listed.back is None
+        back = (await copies(street, keys("ada"), 1)).back
+        again = (await copies(street, keys("ben"), 1)).back
+        assert back == again, "two who propose the same say the same"
+        assert isinstance(back, GoBack)
+        mine = way_back(street.charter.folder / STATES, 1, street.charter.manifest.id)
+        assert (back.epoch, back.source) == (mine.epoch, mine.source)
+        records = read_charter_records(street.charter)
+        wish = ModerationWish(act=ModerationAct.GO_BACK, who="1")
+        document = signed_wish(records, street.charter.authority, Clock().now(), wish, lambda _: (), back)
+        keep_document(street.charter, records, document)
+        assert records.decisions.back == back
+        once_more = (await copies(street, keys("ada"), 1)).back
+        assert once_more is not None
+        assert once_more.root[-ORIGIN_BYTES:] != back.root[-ORIGIN_BYTES:], "each going back has an origin of its own"
+        await refused(copies(street, keys("ada"), 9), "There is no copy 9")
+
+    on(tmp_path, visit)
+
+
+def test_others_learn_nothing_of_copies(tmp_path: Path) -> None:
+    async def visit(street: Street) -> None:
+        moderated(street)
+        await street.enter("eve")
+        with pytest.raises(NotTrusted, match="not a moderator"):
+            await copies(street, street.key("eve"), 1)
+        assert not list((street.charter.folder / STATES).glob(".root*"))
+        desk, _ = await ask_moderator(street.link, keys("ben"), lambda: NOW, ModeratorAct.AUDIT)
+        for body in (
+            question(street, desk, by="eve", key="ada"),
+            question(street, desk, by="ada", at=NOW - SIGNED_S - 1),
+            question(street, desk, by="ada", run=b"another collaboration"),
+            question(street, id_of("another backbone"), by="ada"),
+        ):
+            assert (await street.post("/v1/moderator", body))[0] == 403
+        status, answer = await street.post("/v1/moderator", question(street, desk, by="ada"))
+        assert status == 200
+        assert MODERATOR_ANSWERS.decode(answer).back is not None
+        status, answer = await street.post("/v1/moderator", question(street, desk, by="ada"))
+        assert (status, b"made already" in answer) == (403, True), "a repeated question"
+        for _ in range(ASKED_BURST - 1):
+            await copies(street, keys("ada"))
+        await refused(copies(street, keys("ada")), "too often")
+
+    on(tmp_path, visit)
+
+
+def test_answer_about_another_copy_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backbone tells a moderator who asks for copy 1 of another one."""
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        desk = "core.backbone.moderators.moderator_desk.way_back"
+        monkeypatch.setattr(desk, lambda folder, _, manifest: way_back(folder, 2, manifest))
+        await refused(copies(street, keys("ada"), 1), "another copy than was asked for")
+
+    on(tmp_path, visit)
+
+
+def test_slow_copy_is_answered_when_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def visit(street: Street) -> None:
+        moderated(street)
+        monkeypatch.setattr("core.backbone.moderators.moderator_desk.PATIENCE_S", 0.0)
+        await refused(copies(street, keys("ada"), 1), "reads that copy")
+        monkeypatch.setattr("core.backbone.moderators.moderator_desk.PATIENCE_S", 10.0)
+        assert (await copies(street, keys("ada"), 1)).back is not None
+        shutil.rmtree(street.charter.folder / STATES)
+        with pytest.raises(BadInput):
+            await copies(street, keys("ada"), 2)
+
+    on(tmp_path, visit)
+
+
+def test_lying_backbone_opens_no_other_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def visit(street: Street) -> None:
+        moderated(street)
+
+        async def page() -> str:
+            return (await ask_moderator(street.link, keys("ada"), lambda: NOW, ModeratorAct.PAGE))[1].page
+
+        await refused(page(), "no page on which moderators sign in")
+        for address, holds in (
+            ("https://potluck.example.org/m/in?code=x", True),
+            ("http://127.0.0.1:8420/m/in?code=x", True),
+            ("http://potluck.example.org/m/in?code=x", False),
+            ("https://potluck.example.org/", False),
+            ("file:///m/in", False),
+            ("javascript:/m/in", False),
+            ("https://[/m/in", False),
+            ("https://a.org/m/in?\x1b[2J", False),
+        ):
+            monkeypatch.setattr(PageDesk, "way_in", lambda *_, said=address: said)
+            if holds:
+                assert await page() == address
+            else:
+                await refused(page(), "an address at which no page can be")
+
+    on(tmp_path, visit)

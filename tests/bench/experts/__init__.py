@@ -1,0 +1,1 @@
+"""A host of experts beside plain loops over the same blocks."""

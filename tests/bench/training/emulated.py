@@ -1,0 +1,100 @@
+"""The paper's own emulation of late updates (Learning@home, section 4.2), written anew from its description."""
+
+import heapq
+from itertools import count
+from random import Random
+
+import numpy as np
+import torch
+from torch import nn
+
+from core.tasks.digits_numbers import CLASSES
+from core.tasks.experts.blocks import feed_forward
+from tests.bench.training.digit_runs import LAYERS, PIXELS, RATE, TOP, WIDTH, Images, Outcome, Setting, last_tenth
+
+
+class Emulated(nn.Module):
+    """All of a model that is not an expert; the dense one has four blocks of four times the work."""
+
+    def __init__(self, experts: int, seed: int) -> None:
+        super().__init__()
+        self.into = nn.Linear(PIXELS, WIDTH)
+        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(LAYERS))
+        self.gates = nn.ModuleList(nn.Linear(WIDTH, experts // LAYERS) for _ in range(LAYERS if experts else 0))
+        self.dense = nn.ModuleList(feed_forward(WIDTH, 9) for _ in range(0 if experts else LAYERS))
+        self.last = nn.Sequential(nn.LayerNorm(WIDTH), nn.Linear(WIDTH, CLASSES))
+        self.experts = [[feed_forward(WIDTH, 4) for _ in range(experts // LAYERS)] for _ in range(LAYERS)]
+        self.random = Random(seed)
+
+    def forward(self, pixels: torch.Tensor, failures: float = 0.0) -> torch.Tensor:
+        """Scores of the classes.
+
+        Args:
+            pixels: From 0 to 1.
+            failures: Share of the experts that do not answer this batch.
+        """
+        x: torch.Tensor = self.into(pixels)
+        for layer, norm in enumerate(self.norms):
+            rows = norm(x)
+            if self.dense:
+                x = x + self.dense[layer](rows)
+                continue
+            scores = self.gates[layer](rows)
+            gone = torch.tensor([self.random.random() < failures for _ in range(scores.shape[1])])
+            best, chosen = scores.masked_fill(gone, -torch.inf).topk(TOP, dim=1)
+            mixed, weights = torch.zeros_like(x), best.softmax(1)
+            for expert in torch.unique(chosen).tolist():
+                row, column = (chosen == expert).nonzero(as_tuple=True)
+                answers = self.experts[layer][expert](rows[row])
+                mixed = mixed.index_add(0, row, weights[row, column].unsqueeze(1) * answers)
+            x = x + mixed
+        found: torch.Tensor = self.last(x)
+        return found
+
+
+def emulated(setting: Setting, images: Images, *, seed: int, batches: int) -> Outcome:
+    """A run of the paper's emulation.
+
+    Args:
+        setting: What is tried.
+        images: What is learned.
+        seed: All chance follows from it.
+        batches: Number of batches.
+    """
+    torch.manual_seed(seed)
+    model, random = Emulated(setting.experts, seed), Random(seed)
+    shared = list(model.parameters())
+    optimizer = torch.optim.Adam(shared, RATE, amsgrad=True, fused=True)
+    of_experts = [
+        [torch.optim.Adam(expert.parameters(), RATE, amsgrad=True, fused=True) for expert in layer]
+        for layer in model.experts
+    ]
+    source, losses = images.batches(seed), []
+    done: list[tuple[float, int, list[torch.Tensor]]] = []
+    """Updates of the dense part that are under way."""
+    numbers, now = count(), 0.0
+    for number in range(batches):
+        if number >= setting.workers:
+            now, _, gradients = heapq.heappop(done)
+            for parameter, gradient in zip(shared, gradients, strict=True):
+                parameter.grad = gradient
+            optimizer.step()
+        rows = torch.from_numpy(next(source).astype(np.int64))
+        loss = nn.functional.cross_entropy(model(rows[:, 1:].float() / 255, setting.failures), rows[:, 0])
+        for parameter in shared:
+            parameter.grad = None
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(loss.item())
+        own = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in shared]
+        for layer in of_experts:
+            for one in layer:
+                if any(each.grad is not None for group in one.param_groups for each in group["params"]):
+                    one.step()
+                    one.zero_grad()
+        heapq.heappush(done, (now + random.expovariate(1 / setting.latency_s), next(numbers), own))
+    with torch.no_grad():
+        held = torch.from_numpy(images.held.astype(np.int64))
+        scores = model(held[:, 1:].float() / 255)
+    right = (scores.argmax(1) == held[:, 0]).double().mean().item()
+    loss_held = nn.functional.cross_entropy(scores, held[:, 0]).item()
+    return Outcome(accuracy=right, loss=loss_held, training_loss=last_tenth(losses))

@@ -1,0 +1,166 @@
+"""Hosts that share the places of a mixture: each place soon has one host, also after many of them have died."""
+
+from collections import Counter
+from heapq import heappop, heappush
+from itertools import count
+from random import Random
+
+import pytest
+
+from core.base.ids import PeerId
+from core.dht.events import Found
+from core.dht.messages import Record
+from core.experts.grid import ExpertGrid
+from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceTaken
+from core.swarm.experts.records import ExpertRow, Mixture, bits_of, encode_row, row_key
+
+LOAD_S = 2.0
+
+
+class Town:
+    """Hosts and one DHT, in which what is stored is seen after up to two seconds, and reads take half of one."""
+
+    def __init__(self, seed, *, sizes=(4, 4), live=16, layers=2, owner_most=8, lost=0.0):
+        self.random = Random(seed)
+        self.mixture = Mixture(bytes(32), layers, ExpertGrid(sizes, live), owner_most)
+        self.stored, self.hosts, self.now, self.lost = {}, {}, 0.0, lost
+        self.live = {}
+        """By host: the places that its worker has."""
+        self.twice, self.longest_twice = {}, 0.0
+        self._events, self._numbers = [], count()
+
+    def later(self, after, act):
+        heappush(self._events, (self.now + after, next(self._numbers), act))
+
+    def host(self, number, wanted):
+        peer = PeerId(bytes([number]) * 32)
+        town = self
+
+        class Directory:
+            def get(self, keys, now):
+                for key in keys:
+                    town.later(town.random.uniform(0.05, 0.5), lambda key=key: town.read(peer, key))
+                return []
+
+            def store(self, key, value, *, lifetime_s, now):
+                record = Record(peer, value, int(1000 * (now + lifetime_s)), bytes(64))
+                if town.random.random() >= town.lost:
+                    town.later(town.random.uniform(0.05, 2.0), lambda: town.put(key, record))
+                return []
+
+        random = Random(self.random.random())
+        self.hosts[peer] = ExpertPlaces(peer, self.mixture, directory=Directory(), random=random)
+        self.live[peer] = set()
+        self.take(peer, self.hosts[peer].want(wanted, self.now))
+        return peer
+
+    def put(self, key, record):
+        self.stored.setdefault(key, {})[record.subkey] = record
+
+    def read(self, peer, key):
+        records = [one for one in self.stored.get(key, {}).values() if one.expiration > self.now]
+        if peer in self.hosts:
+            self.take(peer, self.hosts[peer].found(Found(key, tuple(records)), self.now))
+
+    def take(self, peer, outputs):
+        for output in outputs:
+            named = (output.layer, output.place)
+            if isinstance(output, PlaceTaken):
+                self.later(self.random.uniform(0.1, LOAD_S), lambda named=named: self.load(peer, named))
+            else:
+                assert isinstance(output, PlaceLeft)
+                self.live[peer].discard(named)
+
+    def load(self, peer, named):
+        if peer in self.hosts:
+            self.live[peer].add(named)
+            self.hosts[peer].hosted(*named, self.now)
+
+    def kill(self, peer):
+        del self.hosts[peer], self.live[peer]
+
+    def places(self):
+        return Counter(named for held in self.live.values() for named in held)
+
+    def go_on(self, seconds):
+        end = self.now + seconds
+        while self.now < end:
+            deadlines = [(one.deadline, peer) for peer, one in self.hosts.items() if one.deadline is not None]
+            at, peer = min(deadlines, default=(end, b""))
+            event = self._events[0][0] if self._events else end
+            self.now = max(self.now, min(at, event, end))
+            if self._events and event <= self.now:
+                heappop(self._events)[2]()
+            elif deadlines and at <= self.now:
+                self.take(peer, self.hosts[peer].tick(self.now))
+            self.look()
+
+    def look(self):
+        twice = {named for named, hosts in self.places().items() if hosts > 1}
+        self.twice = {named: self.twice.get(named, self.now) for named in twice}
+        self.longest_twice = max([self.longest_twice, *(self.now - since for since in self.twice.values())])
+
+    def time_until_full(self, most):
+        began = self.now
+        while len(self.places()) < self.mixture.layers * self.mixture.grid.live:
+            assert self.now < began + most, f"{len(self.places())} places after {most} s"
+            self.go_on(1.0)
+        return self.now - began
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_places_are_taken_again_after_half_of_the_hosts_died(seed):
+    town = Town(seed, lost=0.1)
+    hosts = [town.host(number, 12) for number in range(8)]
+    town.time_until_full(60)
+    for peer in hosts[:4]:
+        town.kill(peer)
+    town.time_until_full(60)
+    town.go_on(120)
+    assert town.longest_twice <= 30
+    assert max(town.places().values()) == 1
+    assert max(len(held) for held in town.live.values()) <= 12
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_host_takes_no_more_than_its_share(seed):
+    town = Town(seed, owner_most=4)
+    town.host(1, 100)
+    town.go_on(120)
+    assert Counter(layer for layer, _ in town.places()) == {0: 4, 1: 4}
+
+
+def test_rows_fill_up_from_the_first():
+    town = Town(0, sizes=(16, 16), live=256, layers=1, owner_most=64)
+    for number in range(4):
+        town.host(number, 8)
+    town.go_on(120)
+    assert sum(town.places().values()) == 32
+    assert max(place[0] for _, place in town.places()) <= 6, "of sixteen rows"
+
+
+def test_host_that_stops_tells_so_at_once():
+    town = Town(0, layers=1, live=4, sizes=(4,))
+    peer = town.host(1, 4)
+    town.go_on(30)
+    assert len(town.places()) == 4
+    town.take(peer, town.hosts[peer].want(0, town.now))
+    assert not town.places()
+    town.go_on(3)
+    (row,) = [one for records in town.stored.values() for one in records.values()]
+    assert row.value == encode_row(ExpertRow(hosted=b""))
+    assert town.hosts[peer].deadline is None
+
+
+@pytest.mark.parametrize("defended", [True, False])
+def test_liar_holds_its_share_of_places_vacant(defended):
+    """It says to host everything since ever."""
+    town = Town(0, layers=1, owner_most=4 if defended else 16)
+    liar = PeerId(bytes([99]) * 32)
+    for row in town.mixture.grid.prefixes(1):
+        record = Record(liar, encode_row(ExpertRow(bits_of(range(4)))), 10**9, bytes(64))
+        town.put(row_key(town.mixture.run, 0, row), record)
+    for number in range(4):
+        town.host(number, 4)
+    town.go_on(120)
+    assert len(town.places()) == (12 if defended else 0)

@@ -1,0 +1,76 @@
+"""The files of hosted experts where something went wrong before, and the memory that experts may take."""
+
+import pytest
+import torch
+
+from core.training.experts.bank import ExpertBank
+from core.workers.expert_files import expert_files
+from core.workers.expert_frames import ExpertLacking, ExpertTaken, TakeExpert, YieldExpert
+from tests.unit.training.experts import PLACE, RUN, Hosted, numbers
+from tests.unit.training.test_experts import drawn, even
+
+
+@pytest.fixture
+def hosted(tmp_path):
+    return Hosted(tmp_path)
+
+
+def test_damaged_file_is_set_aside_for_the_one_before(hosted):
+    paths = []
+    for version in (3, 4):
+        hosted.expert.version = version
+        paths.append(hosted.bank.save((0, PLACE)).path)
+    paths[1].write_bytes(b"damaged")
+    hosted.tell(YieldExpert(layer=0, place=PLACE), TakeExpert(layer=0, place=PLACE, path=str(paths[1])))
+    assert isinstance(hosted.said.pop(), ExpertLacking)
+    assert expert_files(paths[0].parent)[0, PLACE] == paths[:1]
+    hosted.tell(TakeExpert(layer=0, place=PLACE, path=str(paths[0])))
+    assert hosted.said.pop() == ExpertTaken(layer=0, place=PLACE, version=3)
+
+
+def test_expert_that_began_anew_keeps_its_own_file(hosted):
+    for version in (1000, 1001, 5, 6, 7):
+        hosted.expert.version = version
+        file = hosted.bank.save((0, PLACE))
+        assert file.path in expert_files(file.path.parent)[0, PLACE]
+    assert len(expert_files(file.path.parent)[0, PLACE]) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_expert_without_numbers_goes_back_to_where_it_came_from(hosted, is_there):
+    hosted.expert.version = 7
+    path = hosted.bank.save((0, PLACE)).path
+    hosted.tell(YieldExpert(layer=0, place=PLACE), TakeExpert(layer=0, place=PLACE, path=str(path)))
+    if not is_there:
+        path.write_bytes(b"damaged")
+    with torch.no_grad():
+        next(hosted.expert.module.parameters()).fill_(torch.nan)
+    done, _ = hosted.ask(((drawn(3, 4),), {}))
+    assert (done.version, done.malformed) == (7 if is_there else 0, ())
+
+
+def test_version_stays_one_that_a_file_may_have(hosted):
+    hosted.expert.version = 1 << 40
+    hosted.learn(drawn(1, 8), even(1, 8))
+    path = hosted.bank.save((0, PLACE)).path
+    hosted.tell(YieldExpert(layer=0, place=PLACE), TakeExpert(layer=0, place=PLACE, path=str(path)))
+    assert hosted.said.pop() == ExpertTaken(layer=0, place=PLACE, version=1 << 40)
+
+
+def test_experts_beyond_the_memory_of_a_card_are_not_promised(tmp_path, monkeypatch):
+    small = numbers()
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2 * 9 * 4 * small.expert_bytes, 1 << 40))
+    bank = ExpertBank(small, run=RUN, folder=tmp_path, device="cuda:0", memory_bytes=1 << 40)
+    assert bank.places_max == 9
+
+
+def test_expert_without_room_on_its_device_is_refused(hosted, monkeypatch):
+    def full(module, device):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.nn.Module, "to", full)
+        hosted.tell(TakeExpert(layer=0, place=(0, 0)))
+    assert isinstance(hosted.said.pop(), ExpertLacking)
+    hosted.tell(TakeExpert(layer=0, place=(0, 0)))
+    assert isinstance(hosted.said.pop(), ExpertTaken)
