@@ -38,7 +38,7 @@ class DisjointLookup:
         paths = max(1, min(paths, len(contacts)))
         taken: set[Contact] = set()
         self.key = key
-        self._span = options.span
+        self.span = options.span
         self._width = width
         self._by: dict[PeerId, list[Lookup]] = {}
         """Paths on which a peer was asked: more than one only if it is said to be at several addresses."""
@@ -107,9 +107,9 @@ class DisjointLookup:
         for lookup in self._by.get(peer, ()):
             lookup.failed(peer, asked)
 
-    def is_near(self, peer: PeerId) -> bool:
-        """Whether the peer is expected to be among the nearest of the key."""
-        return position(peer) ^ point(self.key) < self._span
+    def nearest(self) -> set[PeerId]:
+        """The `width` nearest peers on each path, asked or not, without silent ones."""
+        return set[PeerId]().union(*(lookup.nearest() for lookup in self._lookups))
 
     @property
     def silent(self) -> int:

@@ -101,6 +101,7 @@ class Lookup:
         taken: set[Contact] | None = None,
     ) -> None:
         self.key = key
+        self.span = options.span
         self.width = width
         self._target = point(key)
         self._options = options
@@ -217,9 +218,9 @@ class Lookup:
         ordered = (self._candidates[peer] for _, peer in self._order)
         return [candidate.contact for candidate in ordered if candidate.state is _State.ANSWERED][:count]
 
-    def is_near(self, peer: PeerId) -> bool:
-        """Whether the peer is expected to be among the nearest of the key."""
-        return position(peer) ^ self._target < self._options.span
+    def nearest(self) -> set[PeerId]:
+        """The `width` nearest peers, asked or not, without silent ones."""
+        return {candidate.contact.peer_id for candidate in self._nearest(self.width)}
 
     @property
     def silent(self) -> int:

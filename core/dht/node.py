@@ -148,8 +148,8 @@ class DhtNode:
         Args:
             keys: The key to read, or several: requests to one peer travel together.
             now: Unix seconds.
-            quorum: Number of peers with records that are enough, which is quicker; None: all of the nearest are asked,
-                as a value with many subkeys or frequent changes needs.
+            quorum: Number of peers with records that are enough, which is quicker; of several, only those count that
+                are among the nearest.  None: all of the nearest are asked, as frequent changes need.
             max_age_s: Age up to which an earlier read of this peer is good enough, seconds.
             owner: Owner of the wanted record: a quorum without a record of this owner does not count, so that no other
                 peer ends the read with a record of its own.

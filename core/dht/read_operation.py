@@ -25,7 +25,8 @@ class ReadOperation(Operation):
     Args:
         lookup: Finds the nearest peers.
         merge: Merges their records.
-        quorum: Number of peers with records that end the read; None: all of the nearest are asked.
+        quorum: Number of peers with records that end the read; of several, only those count that are among the nearest.
+            None: all of the nearest are asked.
         owner: Owner of a record that must be found before a quorum counts; None: any owner.
     """
 
@@ -134,6 +135,8 @@ class ReadOperation(Operation):
     def _enough(self) -> bool:
         if self.quorum is None or len(self._gave) < self.quorum:
             return False
+        if self.quorum > 1 and len(self.lookup.nearest() & self._gave) < self.quorum:
+            return False  # a peer on the way of one owner's store lacks what other owners stored
         return self.owner is None or self.merge.has_of(self.owner)
 
     def _widens(self) -> bool:

@@ -108,9 +108,10 @@ class StoreOperation(Operation):
     def _on_the_way(self) -> list[Ask]:
         """Requests for nearer peers; those that seem to be among the nearest get the records too."""
         asks: list[Ask] = []
+        target, span = point(self.key), self.finding.lookup.span
         for ask in self.finding.asks():
             asks.append(ask)
-            if len(self.records) <= STORED_ON_THE_WAY_MAX and self.finding.lookup.is_near(ask.contact.peer_id):
+            if len(self.records) <= STORED_ON_THE_WAY_MAX and position(ask.contact.peer_id) ^ target < span:
                 asks += self._stores(ask.contact)
         return asks
 

@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -20,10 +20,10 @@ from core.base.ids import Key, PeerId
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.settings import DhtSettings
-from core.experts.grid import ExpertGrid, Place
+from core.experts.grid import ExpertGrid
 from core.experts.table import ExpertTable
 from core.swarm.experts.reading import ExpertReader, ExpertsSought
-from core.swarm.experts.records import QUOTAS, ExpertRow, Mixture, bits_of, encode_row, row_key, rows_in
+from core.swarm.experts.records import LIFETIME_S, QUOTAS, ExpertRow, Mixture, bits_of, encode_row, row_key, rows_in
 from tests.sim.dht.swarm import DhtSwarm, Population
 from tests.sim.world.latency import Matrix
 
@@ -35,9 +35,10 @@ BATCH, TOP = 64, 4
 BETWEEN_MS: Final = ((20.0, 65.0, 138.0), (65.0, 20.0, 75.0), (138.0, 75.0, 20.0))
 """Round trips within a region and between three of them."""
 SITES_OF_EACH: Final = 10
-LIFETIME_S: Final = 3600.0
 CALM_S: Final = 60.0
 PATIENCE_S: Final = 30.0
+SHARES, BETWEEN_S = 5, 2.0
+"""Rows are told anew by fifths, one before each search, so that a host says each about every 11 s, as it does."""
 BOUNDS_MS: Final[Mapping[int, float]] = {100: 150.0, 1_000: 220.0, 10_000: 300.0}
 """What a cold search is to take at most, by number of peers."""
 PAPER_MS: Final[Mapping[int, str]] = {100: "317 ± 58", 1_000: "528 ± 127", 10_000: "764 ± 106"}
@@ -63,6 +64,12 @@ class SeekingSwarm(DhtSwarm):
         if isinstance(event, Found) and (reader := self.readers.get(peer)) is not None:
             self.heard_owners[event.key] = {owner for owner, _, _ in rows_in(event)}
             self.take(peer, reader.found(event, self.now(peer)) or ())
+
+    def tell(self, hosted: Sequence[tuple[PeerId, Key, bytes]]) -> None:
+        """Hosts that are there say what they host, for as long as the program's say it."""
+        for host, key, said in hosted:
+            if host in self.up:
+                self.store(host, key, said, lifetime_s=LIFETIME_S)
 
     def now(self, peer: PeerId) -> float:
         """What a peer's clock says."""
@@ -122,8 +129,11 @@ def searched(peers: int, *, silent: float, searches: int, seed: int) -> dict[str
     swarm.world.run(CALM_S)
     grid = ExpertGrid((SIDE, SIDE), SIDE * SIDE)
     mixture = Mixture(bytes(32), 1, grid, owner_most=grid.live)
-    owners = dict(_told(swarm, mixture, random))
-    swarm.world.run(PATIENCE_S)
+    hosted = _hosted(swarm, mixture, random)
+    owners = {key: {host for host, of, _ in hosted if of == key} for _, key, _ in hosted}
+    for share in range(int(PATIENCE_S / BETWEEN_S)):
+        swarm.tell(hosted[share % SHARES :: SHARES])
+        swarm.world.run(BETWEEN_S)
     readers = random.sample(list(swarm.up), min(searches, len(swarm.up)))
     others = [peer for peer in swarm.up if peer not in set(readers)]
     for peer in random.sample(others, int(silent * len(swarm.up))):
@@ -131,13 +141,14 @@ def searched(peers: int, *, silent: float, searches: int, seed: int) -> dict[str
     cold, warm, wrong, missed = [], [], 0, 0
     chances = np.random.default_rng(seed)
     for ticket, peer in enumerate(readers):
+        swarm.tell(hosted[ticket % SHARES :: SHARES])
         swarm.heard_owners.clear()
         swarm.reader(peer, mixture)
         scores = chances.normal(0, 1, (BATCH, 2 * SIDE)).astype(np.float32)
         cold.append(1000 * swarm.seek(peer, 2 * ticket, scores))
         wrong += _wrong(swarm, 2 * ticket, scores)
-        swarm.world.run(2.0)
-        missed += sum(len(owners[key] - heard) for key, heard in swarm.heard_owners.items())
+        swarm.world.run(BETWEEN_S)
+        missed += sum(len((owners[key] & swarm.up.keys()) - heard) for key, heard in swarm.heard_owners.items())
         began = time.perf_counter()
         apart = swarm.seek(peer, 2 * ticket + 1, scores)
         warm.append(1000 * (apart + time.perf_counter() - began))
@@ -154,17 +165,14 @@ def searched(peers: int, *, silent: float, searches: int, seed: int) -> dict[str
     }
 
 
-def _told(swarm: SeekingSwarm, mixture: Mixture, random: Random) -> Iterator[tuple[Key, set[PeerId]]]:
-    """Have hosts tell what they host; gives the hosts of each row by its key."""
+def _hosted(swarm: SeekingSwarm, mixture: Mixture, random: Random) -> Sequence[tuple[PeerId, Key, bytes]]:
+    """What hosts say of the rows, each with the row's key."""
     everybody = list(swarm.up)
-    for row in range(SIDE):
-        place: Place = (row,)
-        key, hosts = row_key(mixture.run, 0, place), random.sample(everybody, OWNERS)
-        for number, host in enumerate(hosts):
-            said = ExpertRow(bits_of(range(number, SIDE, OWNERS)), since=1)
-            swarm.store(host, key, encode_row(said), lifetime_s=LIFETIME_S)
-        swarm.world.run(1.0)
-        yield key, set(hosts)
+    return [
+        (host, row_key(mixture.run, 0, (row,)), encode_row(ExpertRow(bits_of(range(number, SIDE, OWNERS)), since=1)))
+        for row in range(SIDE)
+        for number, host in enumerate(random.sample(everybody, OWNERS))
+    ]
 
 
 def _wrong(swarm: SeekingSwarm, ticket: int, scores: NDArray[np.float32]) -> int:

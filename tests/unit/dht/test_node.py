@@ -15,6 +15,7 @@ from core.dht.node import DhtNode
 from core.dht.query_runner import PROBES_MAX
 from core.dht.records import sign_record
 from core.dht.settings import DhtSettings
+from core.dht.space import point, position
 from tests.unit.dht.network import START, ToySigner, ToyVerifier, contact, peer_id
 
 KEY = hashed_key(b"key")
@@ -293,3 +294,19 @@ def test_records_are_handed_to_a_newcomer_that_is_nearer():
         waiting += sends(node.handle(Received(to, StoredAnswer(store.query, True)), NOW), Store)
     assert len(handed) == 10
     assert set(handed) == {record(owner) for owner in range(100, 110)}
+
+
+def test_of_several_holders_only_the_nearest_end_a_read():
+    node, _ = make()
+    order = sorted(range(1, 20), key=lambda number: position(peer_id(number)) ^ point(KEY))
+    near, far = order[:8], order[-2:]
+    meet(node, *far)
+    first = sends(node.get(KEY, NOW, quorum=2), Get)
+    assert {to for to, _ in first} == set(map(peer_id, far))
+    named = tuple(map(contact, near))
+    outputs = [node.handle(Received(to, Values(ask.query, named, (record(1),), b"", False)), NOW) for to, ask in first]
+    assert not [one for output in outputs for one in output if isinstance(one, Found)]
+    asked = [pair for output in outputs for pair in sends(output, Get)]
+    answers = [node.handle(Received(to, Values(ask.query, (), (record(2),), b"", False)), NOW) for to, ask in asked[:2]]
+    [found] = [one for output in answers for one in output if isinstance(one, Found)]
+    assert {each.owner for each in found.records} == {peer_id(1), peer_id(2)}
