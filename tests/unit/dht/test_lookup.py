@@ -113,4 +113,4 @@ def test_fewer_are_asked_at_once_where_each_probably_knows():
     expected = (LookupOptions(parallel=6, parallel_near=3, span=span) for span in away[2:4])
     far, near = (Lookup(KEY, contacts, width=8, options=options) for options in expected)
     assert [len(lookup.take()) for lookup in (far, near)] == [6, 3]
-    assert [one for one in contacts if near.is_near(one.peer_id)] == contacts[:3]
+    assert [one for one in contacts if distance(node_key(one.peer_id), KEY) < near.span] == contacts[:3]
