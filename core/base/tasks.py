@@ -7,11 +7,21 @@ from typing import Final
 from core.base.problems import BadInput
 
 TASKS: Final[Mapping[str, str]] = MappingProxyType(
-    {"albert": "core.tasks.albert", "gpt": "core.tasks.gpt", "digits": "core.tasks.digits"}
+    {
+        "albert": "core.tasks.albert",
+        "gpt": "core.tasks.gpt",
+        "gpt-experts": "core.tasks.gpt_experts",
+        "digits": "core.tasks.digits",
+    }
 )
 """Every task: its module, which `core.tasks` imports where torch may be imported."""
 CUTTERS: Final[Mapping[str, str]] = MappingProxyType(
-    {"albert": "core.tasks.albert.cutting", "gpt": "core.tasks.gpt_cutting", "digits": "core.tasks.digits_cutting"}
+    {
+        "albert": "core.tasks.albert.cutting",
+        "gpt": "core.tasks.gpt_cutting",
+        "gpt-experts": "core.tasks.gpt_cutting",
+        "digits": "core.tasks.digits_cutting",
+    }
 )
 """How each task makes rows of documents, without torch (`core.tasks.cutter`)."""
 TOKENIZERS: Final = ("plain", "albert", "bengali")
@@ -20,7 +30,7 @@ BLANKS: Final = frozenset({"albert"})
 """Tasks whose models fill blanks in a text."""
 BLANK: Final = r"_{2,}|\[MASK\]"
 """What a person writes for a blank, as a pattern: underscores, or what the tokenizers have."""
-MIXTURES: Final = frozenset({"digits"})
+MIXTURES: Final = frozenset({"digits", "gpt-experts"})
 """Tasks whose models have layers of experts."""
 
 

@@ -118,17 +118,18 @@ def rows_that_fit(codec: Codec, *, numbers: int) -> int:
     return bisect_right(sizes, PAYLOAD_BYTES_MAX, key=partial(_backward_bytes, codec, numbers)) - 1
 
 
-def check_micro_batch(numbers: ExpertNumbers, *, micro_batch: int) -> None:
+def check_micro_batch(numbers: ExpertNumbers, *, micro_batch: int, rows: int = 1) -> None:
     """Refuse batches of which one call cannot carry all rows: they may all choose one expert.
 
     Args:
         numbers: The mixture's.
-        micro_batch: Number of rows of a batch, by the task's number of this name.
+        micro_batch: Number of samples of a batch, by the task's number of this name.
+        rows: Number of rows of a sample.
 
     Raises:
         BadInput: the batches are larger.
     """
-    most = rows_that_fit(codec_of(numbers.codec), numbers=numbers.width)
+    most = rows_that_fit(codec_of(numbers.codec), numbers=numbers.width) // rows
     if micro_batch > most:
         message = "With this width and codec micro_batch must be at most {most}, so that a call carries it, not {size}."
         raise BadInput(message, most, micro_batch)

@@ -176,7 +176,7 @@ class Digits:
         Raises:
             BadInput: always.
         """
-        raise BadInput("The task digits has no model that transformers knows.")
+        raise BadInput("The task {task} has no model that transformers knows.", "digits")
 
 
 def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progress) -> PreparedTask:
@@ -203,13 +203,13 @@ def prepare_from(start: Path, numbers: Numbers, text: GivenText, out_dir: Path, 
     Raises:
         BadInput: always.
     """
-    raise BadInput("The task digits has no model that transformers knows.")
+    raise BadInput("The task {task} has no model that transformers knows.", "digits")
 
 
 def costs(numbers: Numbers, experts: ExpertNumbers | None = None) -> ModelCosts:
     """What the trunk takes: experts lie elsewhere.  Kept is what goes into each layer, and all answers."""
     if experts is None:
-        raise BadInput("The task digits needs a table [experts].")
+        raise BadInput("The task {task} needs a table [experts].", "digits")
     read = digits_numbers(numbers)
     check_micro_batch(experts, micro_batch=read.micro_batch)
     width, heads = experts.width, sum(experts.grid)
@@ -227,7 +227,7 @@ def trunk(numbers: Numbers, experts: ExpertNumbers) -> DigitsTrunk:
 def open_task(manifest: Manifest, blobs: Blobs) -> Digits:
     """The task of numbers and blobs as `prepare` has made them; a stranger may have changed them."""
     if manifest.mixture is None:
-        raise BadInput("The task digits needs a table [experts].")
+        raise BadInput("The task {task} needs a table [experts].", "digits")
     counts = blobs.decode(COUNTS, list[int])
     if any(not 0 <= count <= 2**53 for count in counts):
         raise BadInput("The held-out images do not fit the numbers.", hint="Ask the organiser.")

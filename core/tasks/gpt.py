@@ -143,10 +143,14 @@ class CharacterGpt:
                 scores_MV, letters_M = self._guessed(model, rows)
                 loss += nn.functional.cross_entropy(scores_MV, letters_M, reduction="sum").item()
                 right += int((scores_MV.argmax(1) == letters_M).sum().item())
+        return Evaluation(Score(loss / len(meant_M), right / len(meant_M)), self._baselines())
+
+    def _baselines(self) -> dict[str, Score]:
+        """What models reach that know only how frequent letters are, or only the letter before."""
+        meant_M = self._held_out[:, 1:].flatten()
         plain = -self._logs_V[meant_M].mean(dtype=torch.float64).item()
         often = (meant_M == self._logs_V.argmax()).double().mean().item()
-        baselines = {later("letter frequencies"): Score(plain, often), **self._simple}
-        return Evaluation(Score(loss / len(meant_M), right / len(meant_M)), baselines)
+        return {later("letter frequencies"): Score(plain, often), **self._simple}
 
     def _guessed(self, model: nn.Module, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores (M, V) of all letters but each sample's first, and these letters."""

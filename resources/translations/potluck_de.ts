@@ -5276,20 +5276,20 @@
    <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
-   <source>The task digits has no model that transformers knows.</source>
-   <translation>Die Aufgabe digits hat kein Modell, das transformers kennt.</translation>
-  </message>
-  <message>
-   <source>The task digits needs a table [experts].</source>
-   <translation>Die Aufgabe digits braucht eine Tabelle [experts].</translation>
-  </message>
-  <message>
    <source>The task digits reads images, and takes no tokenizer.</source>
    <translation>Die Aufgabe digits liest Bilder und nimmt keinen Tokenizer.</translation>
   </message>
   <message>
    <source>The task gpt reads letters, and takes no tokenizer.</source>
    <translation>Die Aufgabe gpt liest Buchstaben und nimmt keinen Tokenizer.</translation>
+  </message>
+  <message>
+   <source>The task {task} has no model that transformers knows.</source>
+   <translation>Für die Aufgabe {task} gibt es kein Modell, das transformers kennt.</translation>
+  </message>
+  <message>
+   <source>The task {task} needs a table [experts].</source>
+   <translation>Die Aufgabe {task} braucht eine Tabelle [experts].</translation>
   </message>
   <message>
    <source>The text has no blank to fill: write ___ where a word is missing.</source>
@@ -6854,6 +6854,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Your upload limit of {limit} makes everybody's steps longer, about {longer} s instead of {shorter} s: the others wait until this computer has sent its part. You can raise it in the settings.</source>
    <translation>Die eigene Grenze von {limit} fürs Hochladen verlängert die Schritte aller auf etwa {longer} s statt {shorter} s: Die anderen warten, bis dieser Rechner seinen Teil gesendet hat. In den Einstellungen lässt sie sich erhöhen.</translation>
+  </message>
+  <message>
+   <source>[experts] must have width {width} and {layers} layers, as [model] has, not {other} and {others}.</source>
+   <translation>[experts] muss die Breite {width} und {layers} Schichten haben wie [model], nicht {other} und {others}.</translation>
   </message>
   <message>
    <source>a computer</source>

@@ -241,7 +241,7 @@ def _add_data(parts: Any) -> None:
 
 def _add_training(parts: Any) -> None:
     _add_equivalence(parts)
-    _add_digits(parts)
+    _add_late(parts)
     training = parts.add_parser(
         "training",
         help="one worker beside other loops, and two in a collaboration beside the two alone",
@@ -301,21 +301,22 @@ def _add_equivalence(parts: Any) -> None:
     equivalence.set_defaults(run=_measuring("tests.bench.training.equivalence:run"))
 
 
-def _add_digits(parts: Any) -> None:
-    digits = parts.add_parser(
-        "digits",
-        help="mixtures of experts on images of digits, where answers are late or do not come",
-        description="Figure 5 of Learning@home, scaled, with the paper's emulation and with the program's own flights.",
+def _add_late(parts: Any) -> None:
+    """Figures 5 and 6 of Learning@home."""
+    digits, letters = (
+        parts.add_parser(name, help=f"mixtures of experts on {on}, where answers are late or do not come")
+        for name, on in (("digits", "images"), ("letters", "text"))
     )
-    add_json(digits)
-    digits.add_argument("--text", type=Path, required=True, metavar="DIR", help="a folder of idx files, as MNIST's")
     digits.add_argument("--modes", nargs="+", choices=("paper", "flights"), default=["paper", "flights"])
-    digits.add_argument(
-        "--experts", type=whole(0, 4096), nargs="+", default=[0, 64, 256], metavar="N", help="0: a dense model"
-    )
-    digits.add_argument("--batches", type=whole(10, 1_000_000), default=5120, metavar="N", help="default: 5120")
-    digits.add_argument("--seeds", type=whole(1, 100), default=5, metavar="N", help="runs of each (default: 5)")
-    digits.set_defaults(run=_measuring("tests.bench.training.digits:run"))
+    digits.add_argument("--experts", type=whole(0, 4096), nargs="+", default=[0, 64, 256], help="0: a dense model")
+    letters.add_argument("--experts", type=whole(15, 4096), default=192, metavar="N", help="default: 192")
+    letters.add_argument("--failures", type=share, default=0.1, metavar="SHARE", help="of the calls (default: 10%%)")
+    for figure, name, batches, seeds in ((digits, "digits", 5120, 5), (letters, "letters", 1500, 3)):
+        add_json(figure)
+        figure.add_argument("--text", type=Path, required=True, metavar="DIR", help="a folder of idx files, or of text")
+        for word, least, default in (("--batches", 10, batches), ("--seeds", 1, seeds)):
+            figure.add_argument(word, type=whole(least, 10**6), default=default, help="default: %(default)s")
+        figure.set_defaults(run=_measuring(f"tests.bench.training.{name}:run"))
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:

@@ -1,7 +1,7 @@
 """The paper's own emulation of late updates (Learning@home, section 4.2), written anew from its description."""
 
 import heapq
-from itertools import count
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
@@ -52,6 +52,41 @@ class Emulated(nn.Module):
         return found
 
 
+class LateUpdates:
+    """Updates of what all workers share, each of which comes later by a latency of its own.
+
+    Args:
+        parameters: What is shared.
+        setting: Number of workers, and the mean latency.
+        seed: Draws the latencies.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], setting: Setting, seed: int) -> None:
+        self._parameters = list(parameters)
+        self._optimizer = torch.optim.Adam(self._parameters, RATE, amsgrad=True, fused=True)
+        self._setting, self._random = setting, Random(seed)
+        self._coming: list[tuple[float, int, list[torch.Tensor]]] = []
+        self._count = 0
+        self._now = 0.0
+
+    def begin(self) -> None:
+        """Take the next update, if all workers are busy; then nothing stands in the gradients."""
+        if self._count >= self._setting.workers:
+            self._now, _, gradients = heapq.heappop(self._coming)
+            for parameter, gradient in zip(self._parameters, gradients, strict=True):
+                parameter.grad = gradient
+            self._optimizer.step()
+        for parameter in self._parameters:
+            parameter.grad = None
+
+    def end(self) -> None:
+        """Send what stands in the gradients."""
+        own = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self._parameters]
+        late_s = self._random.expovariate(1 / self._setting.latency_s)
+        heapq.heappush(self._coming, (self._now + late_s, self._count, own))
+        self._count += 1
+
+
 def emulated(setting: Setting, images: Images, *, seed: int, batches: int) -> Outcome:
     """A run of the paper's emulation.
 
@@ -62,36 +97,25 @@ def emulated(setting: Setting, images: Images, *, seed: int, batches: int) -> Ou
         batches: Number of batches.
     """
     torch.manual_seed(seed)
-    model, random = Emulated(setting.experts, seed), Random(seed)
-    shared = list(model.parameters())
-    optimizer = torch.optim.Adam(shared, RATE, amsgrad=True, fused=True)
+    model = Emulated(setting.experts, seed)
+    updates = LateUpdates(model.parameters(), setting, seed)
     of_experts = [
         [torch.optim.Adam(expert.parameters(), RATE, amsgrad=True, fused=True) for expert in layer]
         for layer in model.experts
     ]
     source, losses = images.batches(seed), []
-    done: list[tuple[float, int, list[torch.Tensor]]] = []
-    """Updates of the dense part that are under way."""
-    numbers, now = count(), 0.0
-    for number in range(batches):
-        if number >= setting.workers:
-            now, _, gradients = heapq.heappop(done)
-            for parameter, gradient in zip(shared, gradients, strict=True):
-                parameter.grad = gradient
-            optimizer.step()
+    for _ in range(batches):
+        updates.begin()
         rows = torch.from_numpy(next(source).astype(np.int64))
         loss = nn.functional.cross_entropy(model(rows[:, 1:].float() / 255, setting.failures), rows[:, 0])
-        for parameter in shared:
-            parameter.grad = None
         loss.backward()  # type: ignore[no-untyped-call]
         losses.append(loss.item())
-        own = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in shared]
         for layer in of_experts:
             for one in layer:
                 if any(each.grad is not None for group in one.param_groups for each in group["params"]):
                     one.step()
                     one.zero_grad()
-        heapq.heappush(done, (now + random.expovariate(1 / setting.latency_s), next(numbers), own))
+        updates.end()
     with torch.no_grad():
         held = torch.from_numpy(images.held.astype(np.int64))
         scores = model(held[:, 1:].float() / 255)

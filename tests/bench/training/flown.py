@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +13,8 @@ from core.base.content import digest
 from core.base.mixture import ExpertNumbers
 from core.tasks.digits import Digits
 from core.tasks.digits_numbers import CLASSES, DigitsNumbers
-from core.tasks.task import Batch
+from core.tasks.experts.stages import MixtureTask
+from core.tasks.task import Batch, Task
 from core.training.devices.precision import FP32
 from core.training.experts.bounds import STALE_BUCKETS
 from core.training.flights.calls import AskExpert, CallNews, ExpertLapsed, LocalExperts, SeekPlaces
@@ -23,7 +24,6 @@ from core.training.flights.passes import TrunkPasses
 from core.training.samples.samples import Drawn
 from core.training.vectors.flat import FlatParameters
 from tests.bench.training.digit_runs import (
-    BATCH,
     LAYERS,
     PIXELS,
     RATE,
@@ -35,21 +35,19 @@ from tests.bench.training.digit_runs import (
     last_tenth,
 )
 
-HOPS: Final = 2 * LAYERS
-"""Waits of one pass: each layer forward and backward."""
 
-
-def numbers_of(setting: Setting) -> ExpertNumbers:
-    each = max(2, setting.experts // LAYERS)
+def numbers_of(setting: Setting, *, layers: int = LAYERS, factor: int = 4) -> ExpertNumbers:
+    each = max(2, setting.experts // layers)
     rows = max(2, int(each**0.5))
     grid = (rows, -(-each // rows))
     return ExpertNumbers(
-        layers=LAYERS,
+        layers=layers,
         grid=grid,
         live=each,
         top=TOP,
         spare=1 if setting.failures else 0,
         width=WIDTH,
+        factor=factor,
         step_rows=1,
         staleness=10_000,
         flights=512,
@@ -73,6 +71,8 @@ class FarExperts(LocalExperts):
         self._coming: list[tuple[float, int, AskExpert]] = []
         self._late: list[CallNews] = []
         self._spare = numbers.spare
+        self._hops = 2 * numbers.layers
+        """Waits of one pass: each layer forward and backward."""
 
     def seek(self, seek: SeekPlaces) -> None:
         """Name the best places, with some to spare."""
@@ -80,7 +80,7 @@ class FarExperts(LocalExperts):
 
     def ask(self, ask: AskExpert) -> None:
         """Let the call arrive later."""
-        latency_s = self._setting.latency_s / HOPS
+        latency_s = self._setting.latency_s / self._hops
         delay_s = self._random.expovariate(1 / latency_s) if latency_s else 0.0
         heapq.heappush(self._coming, (self.now + delay_s, ask.call, ask))
 
@@ -110,7 +110,7 @@ class SharedTrunk:
         workers: Batches of a step.
     """
 
-    def __init__(self, task: Digits, parameters: FlatParameters, rows: Iterator[NDArray[Any]], *, workers: int) -> None:
+    def __init__(self, task: Task, parameters: FlatParameters, rows: Iterator[NDArray[Any]], *, workers: int) -> None:
         self.losses: list[float] = []
         self.lost = self.epoch = 0
         self._task = task
@@ -124,7 +124,8 @@ class SharedTrunk:
 
     def draw(self) -> Drawn[Batch]:
         """The next batch."""
-        return Drawn(self._task.batch(next(self._rows), np.zeros(BATCH, np.uint64)), ())
+        rows = next(self._rows)
+        return Drawn(self._task.batch(rows, np.zeros(len(rows), np.uint64)), ())
 
     def land(self, drawn: Drawn[Batch], loss: float) -> bool:
         """Add a gradient, and take the step that is due."""
@@ -148,10 +149,32 @@ def flown(setting: Setting, images: Images, *, seed: int, batches: int) -> Outco
     held = [[row.astype(np.uint8).tobytes().hex()] for row in images.held]
     sizes = DigitsNumbers(pixels=PIXELS, held_out=len(images.held))
     task = Digits(sizes, numbers, counts=[1] * CLASSES, held_out=held)
+    return flown_task(setting, task, numbers, images.batches(seed), seed=seed, batches=batches)
+
+
+def flown_task(
+    setting: Setting,
+    task: MixtureTask,
+    numbers: ExpertNumbers,
+    rows: Iterator[NDArray[Any]],
+    *,
+    seed: int,
+    batches: int,
+) -> Outcome:
+    """A run of any task with experts.
+
+    Args:
+        setting: How late and how often experts answer.
+        task: What is learned.
+        numbers: The mixture's.
+        rows: Rows of one batch after the other.
+        seed: Of the model, the experts, and their lateness.
+        batches: Number of batches that are to land.
+    """
     trunk = task.model(seed)
     parameters = FlatParameters(trunk)
     experts = FarExperts(numbers, setting, seed)
-    shared = SharedTrunk(task, parameters, images.batches(seed), workers=setting.workers)
+    shared = SharedTrunk(task, parameters, rows, workers=setting.workers)
     flights = Flights(TrunkPasses(task, trunk, numbers, FP32), experts, shared, most=setting.workers)
     while len(shared.losses) < batches:
         if flights.turn() is Turn.NOTHING:

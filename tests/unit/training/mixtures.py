@@ -13,6 +13,7 @@ from core.tasks.digits import Digits, DigitsBatch
 from core.tasks.digits_numbers import CLASSES, DigitsNumbers
 from core.tasks.experts.blocks import new_expert
 from core.tasks.experts.gate import PlaceScores
+from core.tasks.experts.stages import MixtureTask
 from core.training.devices.precision import FP32
 from core.training.flights.calls import AskExpert, CallNews, ExpertAnswered, PlacesSought, SeekPlaces
 from core.training.flights.flight import Turn
@@ -156,6 +157,7 @@ class World:
         carried: Makes the carrier; left out: of `PlainExperts`.
         seed: Of the trunk.
         bounded: Whether answers are bounded.
+        task: What is learned; left out: small digits.
     """
 
     def __init__(
@@ -166,8 +168,9 @@ class World:
         carried: Callable[[ExpertNumbers], Any] = PlainExperts,
         seed: int = 0,
         bounded: bool = False,
+        task: MixtureTask | None = None,
     ) -> None:
-        self.task = small_digits(numbers)
+        self.task = task or small_digits(numbers)
         self.trunk = self.task.model(seed)
         self.parameters = FlatParameters(self.trunk)
         self.experts = carried(numbers)
@@ -191,7 +194,7 @@ def batches_of(task: Digits, count: int, *, rows: int, seed: int) -> list[Digits
 
 
 def whole_graph(
-    world: World, batch: DigitsBatch, *, deaf: Callable[[int, int], bool] = lambda layer, place: False
+    world: World, batch: Any, *, deaf: Callable[[int, int], bool] = lambda layer, place: False
 ) -> tuple[torch.Tensor, dict[tuple[int, int], list[torch.Tensor]]]:
     """The gradients of one graph with all experts in it: the trunk's, of the mean; the experts', of the sum.
 
@@ -208,7 +211,7 @@ def whole_graph(
     for layer in range(numbers.layers):
         rows, scores = trunk.gate(layer, x)
         out = []
-        for row in range(len(x)):
+        for row in range(len(rows)):
             of_place = [
                 sum(scores[row, start + at] for start, at in zip(starts, grid.place(number), strict=True))
                 for number in range(numbers.live)
@@ -222,12 +225,12 @@ def whole_graph(
                 answer = experts[layer, number](rows[row : row + 1])[0]
                 answers.append(answer.detach() if deaf(layer, number) else answer)
             out.append((weights.unsqueeze(1) * torch.stack(answers)).sum(0))
-        x = x + torch.stack(out)
+        x = trunk.after(layer, x, torch.stack(out))
         for start, size, dimension in zip(starts, numbers.grid, range(len(starts)), strict=True):
             living = sorted({grid.place(number)[dimension] for number in range(numbers.live)})
             share = scores[:, start : start + size][:, living].softmax(1).mean(0)
             objective = objective + numbers.balance * share.var(unbiased=False) / share.mean() ** 2
-    objective = objective + torch.nn.functional.cross_entropy(trunk.scores(x), batch.classes_B)
+    objective = objective + trunk.last(x, batch).objective
     trained = [parameter for expert in experts.values() for parameter in expert.parameters()]
     own = list(trunk.parameters())
     found = torch.autograd.grad(objective * batch.samples, [*own, *trained], allow_unused=True, materialize_grads=True)
