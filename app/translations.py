@@ -3,6 +3,7 @@
 All sentences that people are told are found in the program's text.  For each language `potluck_*.ts` keeps what is
 translated, loses what the program says no more, and has what is new marked as unfinished; Qt's lrelease makes a `.qm`
 of it, which the window reads.  A translator edits the `.ts`, by hand or with Qt Linguist, and runs this again.
+`qtbase_*.ts` has words of Qt itself in a language in which Qt comes without them.
 """
 
 import ast
@@ -41,6 +42,7 @@ TABLES = frozenset(
         "LEFT_OUT",
         "ENDINGS",
         "RESTS",
+        "WHOSE",
     )
 )
 """Names of the tables of core/api that have sentences by code."""
@@ -61,7 +63,9 @@ def main() -> int:
         The exit code: 1 where something is left.
     """
     found, left = sentences(), 0
-    for file in sorted(FOLDER.glob("*.ts")):
+    for file in sorted(FOLDER.glob("qtbase_*.ts")):
+        release(file)
+    for file in sorted(FOLDER.glob("potluck_*.ts")):
         known = translations(file)
         file.write_text(catalogue(found, known, language=file.stem.partition("_")[2]), "utf-8", newline="\n")
         release(file)

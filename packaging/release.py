@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "linux"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import contents
 import deb
@@ -28,6 +29,8 @@ import lock_files
 import texts
 from lock import Tools
 from steps import ROOT, SetupProblem
+
+from app import translations
 
 PACKAGES: dict[str, Callable[[Path, Path], Path]] = {"deb": deb.build}
 """What makes each kind of package on Linux, of a folder of packages that it may use up."""
@@ -48,6 +51,10 @@ def look(out: Path) -> None:
         raise SetupProblem(f"{out} exists already.")
     lock_files.check()
     texts.changes()
+    found = set(translations.sentences())
+    for file in sorted(translations.FOLDER.glob("potluck_*.ts")):
+        if left := found - set(translations.translations(file)):
+            raise SetupProblem(f"{file.name} lacks {len(left)} sentences: python -m app.translations lists them.")
 
 
 def make_source(out: Path) -> None:

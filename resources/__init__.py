@@ -17,6 +17,6 @@ def file(*parts: str) -> Path:
     return path
 
 
-def names(folder: str) -> list[str]:
-    """The names of the files in a folder of this package, without their ends, sorted."""
-    return sorted(entry.stem for entry in Path(__file__).with_name(folder).iterdir() if entry.is_file())
+def names(folder: str, pattern: str = "*") -> list[str]:
+    """The names of the files in a folder of this package, without their ends, sorted; of those that fit the pattern."""
+    return sorted(entry.stem for entry in Path(__file__).with_name(folder).glob(pattern) if entry.is_file())

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.looks.language import LANGUAGES, SYSTEM
+
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
@@ -25,14 +27,6 @@ class ThemeChoice(StrEnum):
     LIGHT = "light"
     DARK = "dark"
     CONTRAST = "contrast"
-
-
-class LanguageChoice(StrEnum):
-    """The person's choice of the window's language; apart from the system's, the code of a language."""
-
-    SYSTEM = "system"
-    ENGLISH = "en"
-    GERMAN = "de"
 
 
 class Choices:
@@ -64,13 +58,14 @@ class Choices:
         self._settings.setValue("theme", value.value)
 
     @property
-    def language(self) -> LanguageChoice:
-        """The chosen language of the window."""
-        return _member(LanguageChoice, self._settings.value("language"), LanguageChoice.SYSTEM)
+    def language(self) -> str:
+        """The chosen language of the window: one of LANGUAGES, or SYSTEM."""
+        value = self._settings.value("language")
+        return value if value in LANGUAGES else SYSTEM
 
     @language.setter
-    def language(self, value: LanguageChoice) -> None:
-        self._settings.setValue("language", value.value)
+    def language(self, value: str) -> None:
+        self._settings.setValue("language", value)
 
     @property
     def part_offered(self) -> bool:

@@ -1,17 +1,17 @@
 """The menu bar of the window."""
 
-from enum import StrEnum
 from typing import TypeVar
 
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QMenuBar
 
-from app.looks.choices import Choices, Closing, LanguageChoice, ThemeChoice
+from app.looks.choices import Choices, Closing, ThemeChoice
+from app.looks.language import LANGUAGES, SYSTEM, own_name
 from app.looks.theme import Theme
 from app.views.actions import Actions
 from app.words import text
 
-_Kind = TypeVar("_Kind", bound=StrEnum)
+_Kind = TypeVar("_Kind", bound=str)
 
 
 class Menus:
@@ -58,11 +58,7 @@ class Menus:
         )
         self.language_actions = _choice_menu(
             view.addMenu(tr("La&nguage")),
-            {
-                LanguageChoice.SYSTEM: tr("Like the &system"),
-                LanguageChoice.ENGLISH: "&English",
-                LanguageChoice.GERMAN: "&Deutsch",
-            },
+            {SYSTEM: tr("Like the &system"), **{code: f"&{own_name(code)}" for code in LANGUAGES}},
         )
         bar.addMenu(tr("&Help")).addAction(actions.pages["about"])
         main.aboutToShow.connect(self.refresh)
@@ -89,7 +85,7 @@ class Menus:
     def _choose_closing(self, value: Closing) -> None:
         self._choices.closing = value
 
-    def _choose_language(self, value: LanguageChoice) -> None:
+    def _choose_language(self, value: str) -> None:
         self._choices.language = value
 
     def _choose_theme(self, value: ThemeChoice) -> None:

@@ -112,7 +112,7 @@ class InviteDialog(QDialog):
         for name, box in ((tr("It lets &in"), self.uses), (tr("It &lasts"), self.days)):
             title = label(name)
             title.setBuddy(box)
-            box.setAccessibleName(name.replace("&", ""))
+            box.setAccessibleName(text.unmarked(name))
             form.addRow(title, box)
         made = QHBoxLayout()
         made.addWidget(self.make)

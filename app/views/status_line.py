@@ -85,4 +85,4 @@ class StatusLine(QFrame):
         self.fade.stop()
 
     def _is_said(self, words: str) -> bool:
-        return bool(words) and (words == f"{self._headline}." or self._sentence.startswith(words.rstrip(".")))
+        return bool(words) and (words == text.full(self._headline) or self._sentence.startswith(words.rstrip(".।")))

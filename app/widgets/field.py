@@ -34,7 +34,7 @@ class Field:
         if name:
             title = self._title = label(name)
             title.setBuddy(control)
-            control.setAccessibleName(name.replace("&", ""))
+            control.setAccessibleName(text.unmarked(name))
             grid.addWidget(title, row, 0)
             grid.addWidget(control, row, 1)
             grid.addWidget(self._note, row, 2)

@@ -20,6 +20,7 @@ class LimitBox(QDoubleSpinBox):
 
     def __init__(self, *, unit: str, scale: float, first: float, most: float) -> None:
         super().__init__()
+        self.setLocale(text.digits())
         self._scale = scale
         self._first = first
         self._shown: tuple[float, float | None] = (0.0, None)

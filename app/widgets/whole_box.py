@@ -2,6 +2,8 @@
 
 from PySide6.QtWidgets import QAbstractSpinBox, QSpinBox
 
+from app.words import text
+
 
 class WholeBox(QSpinBox):
     """A number with arrow keys.
@@ -15,6 +17,7 @@ class WholeBox(QSpinBox):
 
     def __init__(self, *, unit: str, most: int, zero: str = "", step: int = 1) -> None:
         super().__init__()
+        self.setLocale(text.digits())
         self.setRange(0 if zero else 1, most)
         self.setSuffix(f" {unit}" if unit else "")
         self.setSpecialValueText(zero)

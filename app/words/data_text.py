@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.words.text import count, one_line, percent, size, tr
+from app.words.text import count, full, one_line, percent, size, tr
 from core.api.data_state import DataView, SourceView, called, runs_short, why_stalled
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
@@ -25,7 +25,7 @@ def flow(view: DataView | None) -> str:
         return tr("None is read now.")
     ready = tr("{rows} samples lie ready", count(view.rows_ready))
     if view.code:
-        return f"{one_line(why_stalled(view.code, view.args).told(tr))} {ready}."
+        return f"{one_line(why_stalled(view.code, view.args).told(tr))} {full(ready)}"
     rate = tr("{size} a second", size(round(view.rate_bytes_s)))
     reading = tr("reading {name}", one_line(view.reading)) if view.reading else ""
     return ", ".join(part for part in (reading, rate, ready) if part)

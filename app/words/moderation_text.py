@@ -2,7 +2,7 @@
 
 import time
 
-from app.words.text import decimal, tr
+from app.words.text import decimal, full, tr
 from core.api.moderation import (
     CopyView,
     DecisionChange,
@@ -126,7 +126,7 @@ def copy_line(one: CopyView) -> str:
     said = tr("Copy {number}: epoch {epoch}, {came}").format(number=one.number, epoch=amount(one.epoch), came=came)
     if one.loss is not None:
         said += ", " + tr("held-out loss {loss}").format(loss=decimal(f"{one.loss:.3f}"))
-    return f"{said}. {tr('Everybody has gone back to it.')}" if one.chosen else f"{said}."
+    return f"{full(said)} {tr('Everybody has gone back to it.')}" if one.chosen else full(said)
 
 
 def going_back(one: CopyView) -> str:

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import QLocale
 
-from app.words.text import count, decimal, duration, one_line, per_hundred, per_second, plain, size, tr
+from app.words.text import count, decimal, duration, full, one_line, per_hundred, per_second, plain, size, tr
 from core.api.happenings import HAPPENINGS, happening
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView
@@ -199,7 +199,7 @@ def notice(row: Notice) -> str:
     kind, _, rest = row.code.partition(".")
     code, _, reason = rest.partition(".")
     if kind == "verdict" and code == VerdictCode.CONTRIBUTING:
-        return f"{headline(Verdict(code=VerdictCode.CONTRIBUTING)).told(tr)}."
+        return full(headline(Verdict(code=VerdictCode.CONTRIBUTING)).told(tr))
     made = recalled(row.text, row.said)
     if kind == "verdict" and code in set(VerdictCode) and (VerdictCode(code), reason) in SENTENCES:
         made = sentence(Verdict(code=VerdictCode(code), reason=reason, args=row.args, said=row.said))

@@ -5,6 +5,7 @@ All go through `tr`, so that a translation is a Qt catalogue of the context "pot
 
 import html
 import math
+import re
 from collections.abc import Iterable
 
 from PySide6.QtCore import QCoreApplication, QLocale
@@ -31,6 +32,16 @@ def tr(sentence: str, *values: object) -> str:
     return Sentence(sentence, *values).told(lambda text: QCoreApplication.translate("potluck", text) if text else "")
 
 
+def unmarked(title: str) -> str:
+    """A title without its mnemonic, which other scripts have in brackets: "Port" for "&Port" and for "Port (&P)"."""
+    return re.sub(r" \(&\w\)|&", "", title)
+
+
+def full(words: str) -> str:
+    """Words as a sentence, with the full stop of the person's language."""
+    return tr("{words}.", words)
+
+
 def told(text: str, said: Iterable[Sentence]) -> str:
     """What engine or a command tells, in the person's language.
 
@@ -47,6 +58,12 @@ def told(text: str, said: Iterable[Sentence]) -> str:
 def decimal(number: str) -> str:
     """A number that is written with a point, with the person's sign in its place."""
     return number.replace(".", QLocale().decimalPoint())
+
+
+def digits() -> QLocale:
+    """How a number box writes: with the person's decimal sign, and 0 to 9 as in all other numbers here."""
+    own = QLocale()
+    return own if own.zeroDigit() == "0" else QLocale(QLocale.Language.English)
 
 
 def count(number: int) -> str:
@@ -237,7 +254,7 @@ def chart(points: list[CurvePoint], meaning: LossView) -> str:
             ends = {"first": loss(first, meaning.unit), "last": loss(last, meaning.unit)}
             sentence = tr("{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.")
             said.append(sentence.format(title=title, first_epoch=first_epoch, last_epoch=last_epoch, **ends))
-    said += [f"{baseline(name, score.loss, meaning.unit)}." for name, score in meaning.baselines.items()]
+    said += [full(baseline(name, score.loss, meaning.unit)) for name, score in meaning.baselines.items()]
     return " ".join(said)
 
 
@@ -262,8 +279,8 @@ def evaluated(seen: ModelEvaluation) -> str:
     unit = seen.meaning.unit
     losses = {"epoch": count(seen.epoch), "loss": loss(seen.score.loss, unit)}
     said = [tr("Held-out loss at epoch {epoch}: {loss}.").format(**losses)]
-    said += [f"{baseline(name, score.loss, unit)}." for name, score in seen.meaning.baselines.items()]
-    said += [f"{right}."] if (right := guessing(seen.meaning)) else []
+    said += [full(baseline(name, score.loss, unit)) for name, score in seen.meaning.baselines.items()]
+    said += [full(right)] if (right := guessing(seen.meaning)) else []
     return " ".join(said)
 
 

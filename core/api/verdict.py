@@ -15,7 +15,7 @@ from core.api.data_state import DataCode, why_stalled
 from core.api.moderation import ENDINGS
 from core.api.numbers import amount
 from core.api.rules import RESTS
-from core.api.sentence import Said, Sentence, in_series, parted, recalled
+from core.api.sentence import Said, Sentence, in_series, later, parted, recalled
 
 
 class VerdictCode(StrEnum):
@@ -132,6 +132,15 @@ DATA: Final = "data."
 WHOLE: Final = ("stage", "why")
 """Arguments that are sentences themselves."""
 
+WHOSE: Final[Mapping[tuple[bool, bool], str]] = MappingProxyType(
+    {
+        (True, True): "{organiser}'s computer ({where})",
+        (True, False): "{organiser}'s computer",
+        (False, True): "The computer at {where}",
+        (False, False): "The organiser's computer",
+    }
+)
+"""Whose computer a link leads to: whether the organiser is known, and the address."""
 HEADLINES: Final[Mapping[VerdictCode, str]] = MappingProxyType(
     {
         VerdictCode.CONTRIBUTING: "Contributing",
@@ -252,7 +261,7 @@ def sentence(verdict: Verdict) -> Sentence:
     template = SENTENCES.get((verdict.code, verdict.reason))
     if template is None:
         return _counted(verdict)
-    pieces = Sentence.named(", {done} of {total} pieces are here" if "total" in args else "", args)
+    pieces = Sentence.named(later(", {done} of {total} pieces are here") if "total" in args else "", args)
     made: dict[str, object] = {**args, "pieces": pieces, "moment": _moment(args), "whose": _whose(args)}
     made |= {name: recalled(str(args[name]), verdict.said) for name in WHOLE if name in args}
     if "stage" in args:
@@ -304,13 +313,7 @@ def _stage(stage: str, values: Mapping[str, object]) -> Sentence:
 
 def _whose(args: Args) -> Sentence:
     """Whose computer a link leads to, as far as that is known."""
-    words = {
-        (True, True): "{organiser}'s computer ({where})",
-        (True, False): "{organiser}'s computer",
-        (False, True): "The computer at {where}",
-        (False, False): "The organiser's computer",
-    }
-    return Sentence.named(words["organiser" in args, "where" in args], args)
+    return Sentence.named(WHOSE["organiser" in args, "where" in args], args)
 
 
 def _moment(args: Args) -> Sentence:

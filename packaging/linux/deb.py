@@ -44,7 +44,7 @@ Installed-Size: {kilobytes}
 Maintainer: {maintainer}
 Depends: {depends}
 Recommends: ca-certificates
-Suggests: xdg-utils, gnome-keyring | kwalletmanager
+Suggests: xdg-utils, gnome-keyring | kwalletmanager, fonts-beng | fonts-noto-core
 Description: train one neural network together with others
  People bring their idle computers and train one neural network together,
  without a data centre, a token or a company that owns it. This package has

@@ -348,6 +348,10 @@
    <translation>Na&amp;me</translation>
   </message>
   <message>
+   <source>, {done} of {total} pieces are here</source>
+   <translation>, {done} von {total} Stücken sind da</translation>
+  </message>
+  <message>
    <source>--filter {words} has no value.</source>
    <translation>--filter {words} hat keinen Wert.</translation>
   </message>
@@ -4476,6 +4480,10 @@
    <translation>Die Befehlszeile kann alles: potluck --help</translation>
   </message>
   <message>
+   <source>The computer at {where}</source>
+   <translation>Der Rechner bei {where}</translation>
+  </message>
+  <message>
    <source>The connection to {place} broke, and does not come back.</source>
    <translation>Die Verbindung zu {place} brach ab und kommt nicht wieder.</translation>
   </message>
@@ -4994,6 +5002,10 @@
   <message>
    <source>The organiser has shut this computer out of the collaboration.</source>
    <translation>Die Leitung hat diesen Rechner vom Projekt ausgeschlossen.</translation>
+  </message>
+  <message>
+   <source>The organiser's computer</source>
+   <translation>Der Rechner der Leitung</translation>
   </message>
   <message>
    <source>The organiser's computer does not say.</source>
@@ -7836,6 +7848,14 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{obstacle}.</translation>
   </message>
   <message>
+   <source>{organiser}'s computer</source>
+   <translation>Der Rechner von {organiser}</translation>
+  </message>
+  <message>
+   <source>{organiser}'s computer ({where})</source>
+   <translation>Der Rechner von {organiser} ({where})</translation>
+  </message>
+  <message>
    <source>{out} holds the shards of another source, or of this one as it was, or cut otherwise.</source>
    <translation>{out} enthält die Stücke einer anderen Quelle, oder dieser, wie sie war, oder anders geschnitten.</translation>
   </message>
@@ -8222,6 +8242,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{words} is not the number of a copy.</source>
    <translation>{words} ist nicht die Nummer einer Kopie.</translation>
+  </message>
+  <message>
+   <source>{words}.</source>
+   <translation>{words}.</translation>
   </message>
   <message>
    <source>{word} comes after the times.</source>

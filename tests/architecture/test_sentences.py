@@ -11,6 +11,9 @@ from app import translations as catalogues
 FIELD = re.compile(r"\{(\w+)\}")
 TELLINGS = tuple(catalogues.tellings(catalogues.trees()))
 LANGUAGES = sorted(catalogues.FOLDER.glob("potluck_*.ts"))
+MISSING_MOST = {"potluck_de": 0}
+FURTHER_MISSING_MOST = 100
+"""Who adds a sentence need not know each language: until a release, which has all, it is English there."""
 HINT = "translations are found by the template: give the values after it"
 
 
@@ -47,5 +50,6 @@ def test_each_field_of_a_sentence_has_one_value():
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda file: file.stem)
 def test_every_sentence_is_translated(language):
     known, found = set(catalogues.translations(language)), set(catalogues.sentences())
-    assert found - known == set(), "run python -m app.translations, and translate what it lists"
+    most = MISSING_MOST.get(language.stem, FURTHER_MISSING_MOST)
+    assert len(found - known) <= most, "run python -m app.translations, and translate what it lists"
     assert known - found == set(), "run python -m app.translations"

@@ -107,13 +107,12 @@ def application_of(qt) -> Iterator[Callable[..., object]]:
 @pytest.fixture
 def language(request, qt) -> Iterator[str]:
     """The code of the language that the window speaks in this test: English, unless the test asks for another one."""
-    from app.looks.choices import LanguageChoice
-    from app.looks.language import speak
+    from app.looks.language import SOURCE, speak
 
-    code = getattr(request, "param", "en")
-    speak(qt, LanguageChoice(code))
+    code = getattr(request, "param", SOURCE)
+    speak(qt, code)
     yield code
-    speak(qt, LanguageChoice.ENGLISH)
+    speak(qt, SOURCE)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from app.commands.own_commands import OwnCommands
 from app.engine.intents import Intents
 from app.engine.reports import KINDS
 from app.engine.store import Store
-from app.looks.choices import Choices, LanguageChoice, ThemeChoice
+from app.looks.choices import Choices, ThemeChoice
 from app.looks.language import speak
 from app.looks.theme import Theme
 from app.shell.launch import make_application
@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--home-only", action="store_true")
     chosen = parser.parse_args()
     qt = make_application()
-    speak(qt, LanguageChoice(chosen.language))
+    speak(qt, chosen.language)
     told = msgspec.json.decode(chosen.told.read_bytes(), type=Told)
     with tempfile.TemporaryDirectory() as name:
         for size in chosen.sizes.split(","):

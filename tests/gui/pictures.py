@@ -4,8 +4,9 @@
     PYTHONPATH=. python -m tests.gui.pictures --all --epochs 60 DIR
 
 The first command draws the README's.  With `--all` they are of every page, of the settings, of the first run and of an
-engine that starts, is paused, has a problem or is gone: light and dark in three sizes, in high contrast, in German, and
-at 200 % on a screen of 960x540 points.  `--keep FILE` writes what the engine told; `--from FILE` draws it again.
+engine that starts, is paused, has a problem or is gone: light and dark in three sizes, in high contrast, in each
+language, and at 200 % on a screen of 960x540 points.  `--keep FILE` writes what the engine told; `--from FILE` draws it
+again.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from typing import Final, NamedTuple
 import msgspec
 import psutil
 
+from app.looks.language import LANGUAGES, SOURCE
 from core.api.snapshot import Activity, Snapshot
 from core.api.verdict import VerdictCode
 from core.control.client import ControlClient
@@ -67,21 +69,21 @@ class Variant(NamedTuple):
     @property
     def name(self) -> str:
         """Part of the pictures' names."""
-        return "-".join([self.theme, *([self.language] if self.language != "en" else []),
+        return "-".join([self.theme, *([self.language] if self.language != SOURCE else []),
                          *([f"{self.scale}00"] if self.scale > 1 else [])])  # fmt: skip
 
 
 README: Final = (
-    Variant("light", "en", 1, "800x560,1100x720", True),
-    Variant("dark", "en", 1, "800x560,1100x720", True),
+    Variant("light", SOURCE, 1, "800x560,1100x720", True),
+    Variant("dark", SOURCE, 1, "800x560,1100x720", True),
 )
 EVERYTHING: Final = (
-    Variant("light", "en", 1, "800x560,1100x720,1920x1080"),
-    Variant("dark", "en", 1, "800x560,1100x720,1920x1080"),
-    Variant("contrast", "en", 1, "1100x720"),
-    Variant("light", "de", 1, "800x560,1100x720"),
-    Variant("light", "en", 2, "912x513"),
-    Variant("dark", "de", 2, "912x513"),
+    Variant("light", SOURCE, 1, "800x560,1100x720,1920x1080"),
+    Variant("dark", SOURCE, 1, "800x560,1100x720,1920x1080"),
+    Variant("contrast", SOURCE, 1, "1100x720"),
+    Variant("light", SOURCE, 2, "912x513"),
+    *(Variant("light", code, 1, "800x560,1100x720") for code in LANGUAGES[1:]),
+    *(Variant("dark", code, 2, "912x513") for code in LANGUAGES[1:]),
 )
 
 

@@ -54,12 +54,12 @@ def test_first_size_fits_a_screen_of_960x540_points(tmp_path, language):
     config.write_text(json.dumps({"synchronousWindowSystemEvents": False, "screens": [{**screen, "dpr": 1}]}))
     program = f"""
 from pathlib import Path
-from app.looks.choices import LanguageChoice, ThemeChoice
+from app.looks.choices import ThemeChoice
 from app.looks.language import speak
 from app.shell.launch import make_application
 from tests.gui.drawing import Studio, Told
 qt = make_application()
-speak(qt, LanguageChoice("{language}"))
+speak(qt, "{language}")
 studio = Studio(qt, Path("{tmp_path}"), Told(), file=Path(), theme=ThemeChoice.LIGHT)
 room = studio.window.screen().availableSize()
 print(room.width(), room.height())

@@ -130,7 +130,7 @@ class WhatPage(ScrolledPage):
         for name, field in ((tr("Its &licence"), self.licence), (tr("W&ho made it"), self.credit)):
             title = label(name)
             title.setBuddy(field)
-            field.setAccessibleName(name.replace("&", ""))
+            field.setAccessibleName(text.unmarked(name))
             field.setPlaceholderText(tr("not named"))
             row.addWidget(title)
             row.addWidget(field, stretch=1)

@@ -69,7 +69,7 @@ class WhoPage(ScrolledPage):
             for name, control in rows:
                 called = label(name)
                 called.setBuddy(control)
-                control.setAccessibleName(name.replace("&", ""))
+                control.setAccessibleName(text.unmarked(name))
                 form.addRow(called, control)
             inner.addLayout(form)
             if rows[0][1] is self.uses:

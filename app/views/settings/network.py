@@ -40,6 +40,7 @@ class NetworkPage(QWidget):
         self.metered = QCheckBox(tr("Use connections that &cost money by the megabyte"))
         self.relay = QCheckBox(tr("Carry connections for &others"))
         self.port = QSpinBox()
+        self.port.setLocale(text.digits())
         self.port.setRange(0, PORT_MAX)
         self.port.setSpecialValueText(tr("Any"))
         self.port.setGroupSeparatorShown(False)
