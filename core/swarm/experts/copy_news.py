@@ -1,7 +1,7 @@
 """Which states of experts lie in whose files, as hosts say it in the DHT (`core.swarm.experts.records`)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from core.base.ids import Key, PeerId
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.readwrite import Put
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import row_of
 from core.swarm.experts.records import COPIES_MAX, ExpertCopy, Mixture, copies_in, copies_key, encode_copies
@@ -27,10 +28,8 @@ class CopyDirectory(Protocol):
     def get(self, keys: Sequence[Key], now: float) -> Sequence[DhtOutput]:
         """The DHT reads keys; a `Found` event follows for each."""
 
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
+    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
+        """The DHT stores values of this peer; those for one holder travel together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,16 +122,20 @@ class CopyNews:
         known = self.known.get(expert, {})
         self.known[expert] = {owner: copy for owner, copy in known.items() if copy.file != wrong.file}
 
-    def tell(self, now: float) -> Iterator[DhtOutput]:
+    def tell(self, now: float) -> Sequence[DhtOutput]:
         """Tell the copies of rows that are due."""
-        for row in [row for row, at in self._told.items() if at <= now]:
-            self._told[row] = now + AGAIN_S * self._random.uniform(0.8, 1.0)
-            copies = [
-                ExpertCopy(expert[1][-1], one.version, one.file.digest, one.file.size_bytes, one.saved)
-                for expert, one in sorted(self._copies.items())
-                if row_of(expert) == row
-            ]
-            for number in range(max(1, -(-len(copies) // COPIES_MAX))):
-                value = encode_copies(copies[number * COPIES_MAX : (number + 1) * COPIES_MAX])
-                subkey, key = self._me + bytes((number,)), copies_key(self._run, *row)
-                yield from self._directory.store(key, value, lifetime_s=LIFETIME_S, now=now, subkey=subkey)
+        due = [row for row, at in self._told.items() if at <= now]
+        self._told |= {row: now + AGAIN_S * self._random.uniform(0.8, 1.0) for row in due}
+        puts = [put for row in due for put in self._said(row)]
+        return self._directory.store_many(puts, now) if puts else []
+
+    def _said(self, row: Expert) -> Iterator[Put]:
+        """The copies of a row, as many records as they take."""
+        copies = [
+            ExpertCopy(expert[1][-1], one.version, one.file.digest, one.file.size_bytes, one.saved)
+            for expert, one in sorted(self._copies.items())
+            if row_of(expert) == row
+        ]
+        for number in range(max(1, -(-len(copies) // COPIES_MAX))):
+            value = encode_copies(copies[number * COPIES_MAX : (number + 1) * COPIES_MAX])
+            yield Put(copies_key(self._run, *row), value, LIFETIME_S, self._me + bytes((number,)))

@@ -5,7 +5,7 @@ and only holds what others say in the DHT.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, get_args
@@ -16,6 +16,7 @@ from core.base.trace import Trace
 from core.base.wire import Message
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.readwrite import Put
 from core.experts import hosting
 from core.experts.calls import CallAnswered, CallLapsed, ExpertAsk, ExpertCalls
 from core.experts.messages import EXPERT_MESSAGES, ExpertRefused, ExpertReply
@@ -93,10 +94,8 @@ class ExpertDirectory(Protocol):
     def get(self, keys: Sequence[Key], now: float, *, quorum: int | None = None) -> Sequence[DhtOutput]:
         """The DHT reads keys; a `Found` event follows for each."""
 
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
+    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
+        """The DHT stores values of this peer; those for one holder travel together."""
 
 
 TrainerWish: TypeAlias = SearchExperts | ExpertAsk | ForgetAsks | UselessAnswer

@@ -23,6 +23,7 @@ from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.readwrite import Put
 from core.experts.grid import Place
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
@@ -44,6 +45,8 @@ CLAIMED_S: Final = (3.0, 6.0)
 """Time from a claim to the look at who else has claimed the place."""
 LOADING_S: Final = 120.0
 """A worker that has not got an expert ready within this time does not get it ready."""
+TOGETHER_S: Final = 2.0
+"""Rows that are to be told again so soon are told with one that is due: holders get fewer datagrams."""
 SOON_S: Final = 0.5
 """What has changed is told after this time, with what changes meanwhile."""
 READS_MAX: Final = 128
@@ -62,8 +65,8 @@ class PlaceDirectory(Protocol):
     def get(self, keys: Sequence[Key], now: float) -> Sequence[DhtOutput]:
         """The DHT reads keys; a `Found` event follows for each."""
 
-    def store(self, key: Key, value: bytes, *, lifetime_s: float, now: float) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
+    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
+        """The DHT stores values of this peer; those for one holder travel together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +199,9 @@ class ExpertPlaces:
         if self._look_at is not None and self._look_at <= now:
             self._look_at = now + LOOK_S * self._random.uniform(0.8, 1.2)
             outputs += self.read(self._to_look_at(), now)
-        for row in [row for row, at in self._told.items() if at <= now]:
-            outputs += self._tell(row, now)
+        if min(self._told.values(), default=inf) <= now:
+            due = [row for row, at in self._told.items() if at <= now + TOGETHER_S]
+            outputs += self._directory.store_many([self._said(row, now) for row in due], now)
         return outputs
 
     def found(self, found: Found, now: float) -> Sequence[PlaceOutput] | None:
@@ -290,11 +294,11 @@ class ExpertPlaces:
         row = row_of(named)
         self._told[row] = min(self._told.get(row, inf), now + SOON_S)
 
-    def _tell(self, row: Expert, now: float) -> Sequence[DhtOutput]:
-        """Tell a row as it is; one that has emptied for the last time."""
+    def _said(self, row: Expert, now: float) -> Put:
+        """A row as it is now; one that has emptied is told for the last time."""
         held = {named: held for named, held in self._held.items() if row_of(named) == row}
         if held:
-            self._told[row] = now + AGAIN_S * self._random.uniform(0.8, 1.0)
+            self._told[row] = now + AGAIN_S - TOGETHER_S * self._random.random()
         else:
             del self._told[row]
         live = [named[1][-1] for named, one in held.items() if one.state is PlaceState.LIVE]
@@ -305,4 +309,4 @@ class ExpertPlaces:
             relayed=self.relayed,
             since=min((one.since for one in held.values()), default=0),
         )
-        return self._directory.store(self._key_of[row], encode_row(value), lifetime_s=LIFETIME_S, now=now)
+        return Put(self._key_of[row], encode_row(value), LIFETIME_S)

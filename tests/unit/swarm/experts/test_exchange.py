@@ -119,9 +119,10 @@ class Directory:
         there = {key: self.pair.stored.get(key, {}).values() for key in keys}
         return [Found(key, tuple(one for one in there[key] if one.expiration > now)) for key in keys]
 
-    def store(self, key, value, *, lifetime_s, now, subkey=None):
-        record = Record(subkey or self.me, value, int(1000 * (now + lifetime_s)), bytes(64))
-        self.pair.stored.setdefault(key, {})[record.subkey] = record
+    def store_many(self, puts, now):
+        for put in puts:
+            record = Record(put.subkey or self.me, put.value, int(1000 * (now + put.lifetime_s)), bytes(64))
+            self.pair.stored.setdefault(put.key, {})[record.subkey] = record
         return []
 
 

@@ -42,10 +42,12 @@ class Town:
                     town.later(town.random.uniform(0.05, 0.5), lambda key=key: town.read(peer, key))
                 return []
 
-            def store(self, key, value, *, lifetime_s, now):
-                record = Record(peer, value, int(1000 * (now + lifetime_s)), bytes(64))
-                if town.random.random() >= town.lost:
-                    town.later(town.random.uniform(0.05, 2.0), lambda: town.put(key, record))
+            def store_many(self, puts, now):
+                for put in puts:
+                    record = Record(peer, put.value, int(1000 * (now + put.lifetime_s)), bytes(64))
+                    if town.random.random() >= town.lost:
+                        late_s = town.random.uniform(0.05, 2.0)
+                        town.later(late_s, lambda key=put.key, record=record: town.put(key, record))
                 return []
 
         random = Random(self.random.random())
