@@ -11,6 +11,7 @@ from core.base.problems import BadInput, check_text, no_blank
 from core.base.tasks import BLANK, BLANKS
 from core.cli.model.kept_model import kept_model, newest_state
 from core.cli.model.model_process import use_model
+from core.cli.model.model_talk import talk
 from core.cli.printing.say import say_json
 from core.cli.printing.tables import clean
 
@@ -24,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
         UserProblem: there is no model yet, or the text cannot be used.
         WorkerProblem: the process with the model failed.
     """
+    if args.stay:
+        return talk(args)
     text = sys.stdin.readline(TEXT_CHARS_MAX + 1).rstrip("\n") if args.text == "-" else args.text
     if len(text) > TEXT_CHARS_MAX:
         raise BadInput(
@@ -34,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
     if kept.manifest.task in BLANKS and re.search(BLANK, text) is None:
         raise no_blank()  # before the model is loaded, which takes seconds
     with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
-        state = newest_state(kept, Path(scratch))
+        state = newest_state(kept, Path(scratch), epoch=args.step)
         said = use_model(kept, state, ["try", "--", text], json=args.json)
     if args.json:
-        say_json({**said, "collaboration": kept.manifest.id.hex(), "epoch": state.header.epoch})
+        say_json({**said, "collaboration": kept.manifest.id.hex(), "epoch": state.header.epoch, "steps": kept.epochs})
     elif said["event"] == "filled":
         print("\n".join(_lines(said)))
     else:

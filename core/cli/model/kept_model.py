@@ -1,6 +1,7 @@
 """Finds a model on this computer: a volunteer's, an organiser's copy of it, or that of a run of `potluck train`."""
 
 import argparse
+import contextlib
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from core.base.state_header import HEADER_BYTES_MAX, StateHeader, epoch_of, head
 from core.engine.remembered.collaborations import Collaborations
 from core.ledger.board import Board
 from core.ledger.ledger import ROWS_MAX
-from core.storage.paths import ALONE, Home
+from core.storage.paths import ALONE, FOUNDED, Home
 from core.system.atomic_files import problem_of
 from core.system.file_chunks import file_chunks
 
@@ -41,6 +42,27 @@ class KeptModel:
     """Files of the experts of a mixture, or the one file of a run without others; whether there are any or not."""
     home: Home | None = None
     """The home of an engine that takes part in it; None: it is an organiser's folder, or a run without others."""
+    copies: tuple[Path, ...] = ()
+    """Folders of earlier states: of charters of the same collaboration, whose backbone keeps copies."""
+
+    @property
+    def epochs(self) -> tuple[int, ...]:
+        """Epochs of all states that are kept, the earliest first."""
+        found = (
+            epoch_of(_state_name(path)) for folder in (self.states, *self.copies) for path in _newest_first(folder)
+        )
+        return tuple(sorted({epoch for epoch in found if epoch is not None}))
+
+    def files(self, epoch: int | None = None) -> list[Path]:
+        """Files of the states, the newest first.
+
+        Args:
+            epoch: That of the states, wherever they are kept; None: the newest are meant.
+        """
+        if epoch is None:
+            return _newest_first(self.states)
+        paths = [path for folder in (self.states, *self.copies) for path in _newest_first(folder)]
+        return [path for path in paths if epoch_of(_state_name(path)) == epoch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +114,23 @@ def kept_model(args: argparse.Namespace) -> KeptModel:
     return found[0]
 
 
-def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"") -> KeptState:
+def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"", epoch: int | None = None) -> KeptState:
     """A copy of the newest state that is whole, for the original may be deleted by an engine that trains.
 
     Args:
         kept: The collaboration.
         into: The folder that the copy goes to.
         origin: Of another origin no state counts; empty: any.
+        epoch: Of another epoch no state counts; None: any.
 
     Raises:
-        BadInput: there is no state yet.
+        BadInput: there is no state yet, or none of that epoch.
         Damaged: all that there are.
         NoSpace: the disk is full.
     """
     damaged = False
     for _ in range(LOOKS):
-        paths = _newest_first(kept.states)
+        paths = kept.files(epoch)
         for path in paths:
             copy = into / _state_name(path)
             try:
@@ -128,6 +151,10 @@ def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"") -> KeptSta
         raise Damaged(
             "The states of {name} in {states} are damaged.", kept.manifest.name, kept.states, hint="Check the disk."
         )
+    if epoch is not None and kept.epochs:
+        kept_ones = ", ".join(map(str, kept.epochs))
+        message = "The model of step {epoch} is not kept on this computer."
+        raise BadInput(message, epoch, kept_ones, hint="Those of these steps are: {kept_ones}.")
     message = "There is no model of {name} on this computer yet."
     raise BadInput(message, kept.manifest.name, hint="Let Potluck train until an epoch has ended, then try again.")
 
@@ -141,10 +168,11 @@ def _of_charter(folder: Path) -> KeptModel:
 
 def _in_home(home: Home) -> list[KeptModel]:
     """All collaborations and runs of `potluck train` that have left something here, the newest first."""
-    found = []
+    found, copies = [], _copies(home)
     for path in (*home.directory.glob("state/*/manifest.json"), *home.directory.glob(f"{ALONE}/*/charter/{MANIFEST}")):
         try:
-            manifest = read_manifest(path.read_bytes(), Ed25519Verifier())
+            signed = path.read_bytes()
+            manifest = read_manifest(signed, Ed25519Verifier())
         except (OSError, Problem):
             continue
         name = manifest.id.hex()
@@ -153,8 +181,22 @@ def _in_home(home: Home) -> list[KeptModel]:
         blobs = home.blobs if joined else path.parent / "blobs"
         states = (path.parent if joined else path.parent.parent) / "states"
         experts = path.parent / EXPERTS if joined else path.parent.parent / ALONE_EXPERTS
-        found.append(KeptModel(manifest, path, blobs, states, board, experts, home if joined else None))
+        earlier = copies.get(signed, ()) if joined else ()
+        found.append(KeptModel(manifest, path, blobs, states, board, experts, home if joined else None, earlier))
     return sorted(found, key=lambda kept: _changed_at(kept.states), reverse=True)
+
+
+def _copies(home: Home) -> dict[bytes, tuple[Path, ...]]:
+    """Folders of the copies that backbones of this home keep, by the signed text of the collaboration."""
+    found: dict[bytes, tuple[Path, ...]] = {}
+    for path in (
+        *home.directory.glob(f"embedded/*/charter/{MANIFEST}"),
+        *home.directory.glob(f"{FOUNDED}/*/{MANIFEST}"),
+    ):
+        with contextlib.suppress(OSError):
+            signed = path.read_bytes()
+            found[signed] = (*found.get(signed, ()), path.parent / STATES)
+    return found
 
 
 def _changed_at(folder: Path) -> float:

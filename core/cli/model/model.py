@@ -37,6 +37,12 @@ def add(commands: Commands) -> None:
     )
     words = 'for example: "People bring their ___ computers"; -: the first line of stdin'
     attempt.add_argument("text", metavar="TEXT", help=words)
+    attempt.add_argument("--step", type=int, metavar="N", help="the model after this step, where it is kept")
+    attempt.add_argument(
+        "--stay",
+        action="store_true",
+        help='for programs: answer each line of stdin, such as {"text": "a ___ here", "step": 40}, until that ends',
+    )
     _add_which(attempt)
     attempt.set_defaults(run=calling("core.cli.model.ask:run"))
 

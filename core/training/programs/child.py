@@ -69,9 +69,9 @@ def say_problem(problem: Problem) -> None:
     say("problem", code=problem.code, message=problem.message, hint=problem.hint, said=said)
 
 
-def given_lines() -> Iterator[str]:
-    """Lines of standard input, each a text as JSON; its end ends this process, whatever it is doing."""
-    lines = SimpleQueue[str]()
+def given_lines() -> Iterator[Any]:
+    """Lines of standard input, each a value as JSON; its end ends this process, whatever it is doing."""
+    lines = SimpleQueue[Any]()
     threading.Thread(target=_read_lines, args=(lines,), name="lines", daemon=True).start()
     while True:
         yield lines.get()
@@ -94,7 +94,7 @@ def _watch_parent() -> None:
     os._exit(0)
 
 
-def _read_lines(lines: "SimpleQueue[str]") -> None:
+def _read_lines(lines: "SimpleQueue[Any]") -> None:
     for line in sys.stdin.buffer:
         lines.put(json.loads(line))
     os._exit(0)

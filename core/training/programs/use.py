@@ -7,7 +7,8 @@
 
 prints one JSON object a line: `progress` (text, fraction), then `exported` (`Exported`), `filled` or `continued`
 (`core.tasks.answers`), `checked` (`check_state`), or `problem` (code, message, hint; exit code 2).
-`answer` tries each line of standard input, a text as JSON, until that ends, and has one answer for each.
+`answer` tries each line of standard input until that ends, and has one answer for each: a line is a text as JSON, or
+an `AskedText`.
 """
 
 import argparse
@@ -51,6 +52,15 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     """What `transformers.pipeline` calls the use of it."""
     blank: str
     """What stands for a missing word; empty: the model goes on with a text."""
+
+
+class AskedText(msgspec.Struct, frozen=True):
+    """A text, and the state of the model that is asked about it."""
+
+    text: str
+    """Empty: the model is loaded, which is said with `ready`."""
+    state: str
+    """Path of its file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -109,17 +119,36 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
     if chosen.use == "export":
         _export(task, model, chosen.out)
         return
-    found = task.pretrained(model)
     if chosen.use == "try":
-        _try(found, chosen.text)
+        _try(task.pretrained(model), chosen.text)
         return
     import torch  # noqa: PLC0415 - as above
 
     step_back()
     torch.set_num_threads(1)  # a sentence needs no more, and this computer averages for those who train
-    for text in given_lines():
+    _answer(task, model, chosen.state)
+
+
+def _answer(task: Task, model: "torch.nn.Module", state: Path | None) -> None:
+    """Answer all that is asked.
+
+    Args:
+        task: The model's.
+        model: As it stands in a state.
+        state: Path of that state.
+    """
+    from core.tasks.parameters import read_parameters  # noqa: PLC0415 - has torch
+
+    found = task.pretrained(model)
+    for line in given_lines():
         try:
-            _try(found, text)
+            asked = msgspec.convert(line, AskedText | str)
+            text = asked if isinstance(asked, str) else asked.text
+            if isinstance(asked, AskedText) and Path(asked.state) != state:
+                state = None  # as long as some of its numbers may be of another one
+                found = task.pretrained(read_parameters(Path(asked.state), model, called="The state"))
+                state = Path(asked.state)
+            _try(found, text) if text else say("ready")
         except Problem as problem:
             say_problem(problem)
 

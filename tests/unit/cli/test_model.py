@@ -247,3 +247,22 @@ def test_text_without_a_blank_reads_no_state(home: Home, capsys: pytest.CaptureF
     assert "has no blank to fill" in capsys.readouterr().err
     assert main(["try", "a ___ here"]) == 2
     assert "no model of one" in capsys.readouterr().err
+
+
+def test_steps_of_a_charter_of_this_home_are_kept_too(home: Home, tmp_path: Path) -> None:
+    manifest, folder = named("one"), home.directory / "embedded" / "one" / "charter"
+    kept(home, manifest, 3)
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_bytes((home.state(manifest.id.hex()) / "manifest.json").read_bytes())
+    (folder / STATES).mkdir()
+    first, *_ = trained(tmp_path / "worker", manifest, 1)
+    first.rename(folder / STATES / f"000001-{first.name}")
+    other = home.directory / "embedded" / "two" / "charter"
+    other.mkdir(parents=True)
+    (other / "manifest.json").write_bytes(sign_manifest(named("two"), AUTHORITY))
+    model = kept_model(asked(home))
+    assert model.epochs == (0, 2, 3)
+    assert [newest_state(model, tmp_path, epoch=epoch).header.epoch for epoch in (0, 2)] == [0, 2]
+    with pytest.raises(BadInput, match="step 1 is not kept") as refused:
+        newest_state(model, tmp_path, epoch=1)
+    assert refused.value.hint == "Those of these steps are: 0, 2, 3."
