@@ -14,6 +14,7 @@ from app.shell.application import Application
 from app.shell.opening import Opening, opening
 from app.shell.signals import Interrupts
 from app.shell.single import SingleWindow
+from core.api.crash_report import watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ def run(home: Path, how: Opened, *, engine: Sequence[str] | None) -> int:
     Returns:
         The exit code.
     """
+    watch(home, "window", main=True)
     qt = make_application()
     single = SingleWindow(home)
     if not single.claim(how.link):

@@ -86,14 +86,14 @@ def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
         0 when all is well, 2 when there is a problem that a person can mend (one sentence on stderr says which), 130
         when it was interrupted.
     """
-    json = "--json" in words  # until the words are understood
+    json, home = "--json" in words, None  # until the words are understood
     try:
         args = made().parse_args(words)
-        json = args.json
+        json, home = args.json, getattr(args, "home", None)
         if args.run is not _without_command:  # a second window forwards its link and ends: it loads next to nothing
             from core.parts import part  # noqa: PLC0415
 
-            part.use(getattr(args, "home", None) or home_dir())
+            part.use(home or home_dir())
         code = int(args.run(args))
         sys.stdout.flush()
     except Problem as problem:
@@ -105,6 +105,15 @@ def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
         # The reader of the output has closed it; nothing more may be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
+    except Exception as error:
+        from core.api.crash_report import write_report  # noqa: PLC0415 - a mistake is rare
+
+        write_report(
+            (home or home_dir()).expanduser().absolute(),
+            next((word for word in words if word in COMMANDS), "command"),
+            error,
+        )
+        raise
     return code
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Coroutine
 from random import SystemRandom
 
+from core.api.crash_report import watch
 from core.api.snapshot import Notice
 from core.backbone.link import Link, parse_link
 from core.base.problems import BadInput, NoTrainingPart, Problem, ShutOut
@@ -42,6 +43,7 @@ def run_engine(args: argparse.Namespace) -> int:
     """`potluck engine`; see `potluck engine --help`."""
     log_to_stderr()
     raise_file_limit()
+    watch(Home.find(args.home).directory, "engine")
     try:
         return asyncio.run(_run_engine(args))
     except ShutOut as problem:
