@@ -15,7 +15,7 @@ SUBJECTS: Final[tuple[UseSubject, ...]] = ("computing", "gpu", "network")
 FOR_S_MAX: Final = 31 * 86_400.0
 """Longest time for which a switch can stand elsewhere, seconds; for longer there is the switch itself."""
 CARD: Final = re.compile("(cuda|xpu):[0-9]{1,2}")
-"""A graphics card by the name that torch gives it, which has a switch of its own, too."""
+"""A graphics card by the name that torch gives it, which has a switch of its own, too.  A Mac has one: `gpu`."""
 CARDS_MAX: Final = 64
 SWITCHED: Final = f"^({'|'.join(SUBJECTS)}|{CARD.pattern})$"
 """What can be switched: a subject, or a single card."""

@@ -85,6 +85,9 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     organiser: str
     target_samples: int
+    task: str = ""
+    sample_size: int = 0
+    """How long a sample is, as `core.api.sample_text` counts it; 0: not told."""
     last_epoch: int | None = None
     """Epoch at which it ends; None: it goes on for ever."""
     loss: LossView = LossView()
@@ -157,6 +160,8 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
     share: float
     """Share of all samples, 0 to 1."""
+    week: float = 0.0
+    """Share of all samples since `Snapshot.week_since`, 0 to 1."""
     epochs: int
     rounds: int = 0
     """Rounds of averaging that it helped to end, by their receipts."""
@@ -223,6 +228,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     switches: Switches = Switches()
     rests: dict[UseSubject, Verdict] = {}
     """Why computing, the graphics card that computes, and the network may not be used now; what may be is left out."""
+    cards: dict[str, Verdict | None] = {}
+    """Why each graphics card may not be used now, by the name that torch gives it; None: it may."""
     collaboration: Collaboration | None = None
     me: Mine
     epoch: int = 0
@@ -232,6 +239,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Speed of the whole collaboration."""
     peers: list[PeerView] = []
     leaderboard: list[LeaderboardRow] = []
+    week_since: str = ""
+    """Date seven days ago, or of the first leaderboard that this computer has seen; empty: none yet."""
     curve: list[CurvePoint] = []
     """At most 500 points, oldest first; thinned evenly when there are more epochs."""
     reach: ReachView | None = None

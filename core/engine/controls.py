@@ -176,6 +176,7 @@ class Controls:
             contributing=switches.computing.at(installation.clock.wall()) is not UseMode.NEVER,
             switches=switches,
             rests={subject: rest for subject in SUBJECTS if (rest := rests[subject]) is not None},
+            cards=decision.gpus,
             name=installation.name,
             me=installation.key.peer_id,
             upload_bytes_s=None if is_loopback(installation.options.bind) else settings.upload_bytes_s,

@@ -16,6 +16,7 @@ from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.credits import OTHERS
 from core.ledger.curve import Curve
 from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
+from core.ledger.week_book import RecentSamples
 from core.swarm.words.orders import HeldoutLearned, LedgerRead, RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
@@ -59,6 +60,8 @@ class Board:
             )
         self.dirty = False
         """Whether there is anything that the file does not have."""
+        self.recent = RecentSamples()
+        """What everybody gave lately, where somebody counts it (`core.ledger.week_book`)."""
 
     def take(self, event: HeldoutLearned | LedgerRead) -> None:
         """Show what a participant reports of losses and of who gave what."""
@@ -173,6 +176,7 @@ class Board:
                         name=name,
                         is_me=me in peers,
                         samples=row.samples,
+                        week=self.recent.share(peers),
                         share=row.samples / total if total else 0.0,
                         epochs=row.epochs,
                         rounds=row.rounds,

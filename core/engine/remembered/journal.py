@@ -22,6 +22,7 @@ from core.control.notices import NoticeRing
 from core.joining.silence import heard
 from core.ledger.board import Board
 from core.ledger.receipts import ReceiptLog
+from core.ledger.week_book import WeekBook
 from core.swarm.words.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
@@ -42,6 +43,8 @@ FAILING_S = 60.0
 CONTACTS_MAX = 24
 MEMORY: Final = "memory.json"
 """File of a collaboration's folder, which is written while an engine takes part."""
+WEEK: Final = "week"
+"""File there of what everybody had given at the beginning of each of the last days."""
 MEMORY_BYTES_MAX = 64 * 1024
 _LOG = logging.getLogger(__name__)
 
@@ -92,6 +95,7 @@ class Journal:
         """Peers that were in most rounds with this one before this start."""
         self.board = Board(board, target_samples=target_samples)
         """Who gave what, and the losses."""
+        self._week = WeekBook(folder / WEEK)
         for notice in (self.receipts.notice, self.board.notice):
             if notice is not None:
                 notices.add("warning", notice)
@@ -147,6 +151,7 @@ class Journal:
                 self._tell_decided(decisions)
             case HeldoutLearned() | LedgerRead():
                 self.board.take(event)
+                self.board.recent = self._week.given(self.board.ledger.rows, self._now())
 
     def _tell_decided(self, decisions: Decisions) -> None:
         """Tell the person, once, what moderators say, and that everybody goes back; a newcomer missed nothing."""
@@ -199,6 +204,7 @@ class Journal:
 
         def write() -> None:
             self.board.save()
+            self._week.save()
             write_atomic(self._path, msgspec.json.encode(memory))
 
         if self._keep(write):

@@ -7,6 +7,7 @@ from core.api import verdict as verdicts
 from core.api.data_state import DataView
 from core.api.modes import Switches, UseSubject
 from core.api.reports import DayGift
+from core.api.sample_text import sample_size
 from core.api.score import FirstScore
 from core.api.snapshot import (
     BACKBONE,
@@ -102,6 +103,7 @@ class Standpoint:
     """Why nothing may be computed; None: it may."""
     switches: Switches = Switches()  # noqa: RUF009 - it cannot change
     rests: dict[UseSubject, Verdict] = field(default_factory=dict)
+    cards: Mapping[str, Verdict | None] = field(default_factory=dict)
     notice_last: int = 0
     passed_over: tuple[PassedOver, ...] = ()
     data: DataView | None = None
@@ -125,6 +127,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         contributing=at.contributing,
         switches=at.switches,
         rests=at.rests,
+        cards=dict(at.cards),
         collaboration=_collaboration(at),
         me=_mine(at, activity),
         epoch=_shown_epoch(activity, followed, _epoch_after(curve)),
@@ -132,6 +135,7 @@ def take_snapshot(at: Standpoint) -> Snapshot:
         samples_per_s=speed,
         peers=_peers(at, activity),
         leaderboard=_standings(at),
+        week_since=at.board.recent.since if at.board is not None else "",
         curve=curve,
         reach=_reach(at),
         notice_last=at.notice_last,
@@ -240,17 +244,20 @@ def _speed(activity: Activity, samples_per_s: float) -> float:
 
 
 def _collaboration(at: Standpoint) -> Collaboration | None:
-    if at.manifest is None:
+    manifest = at.manifest
+    if manifest is None:
         return None
     return Collaboration(
-        name=at.manifest.name,
-        id=at.manifest.id.hex(),
-        summary=at.manifest.summary,
-        organiser=at.manifest.organiser,
-        target_samples=at.manifest.target_samples,
-        last_epoch=at.manifest.last_epoch,
+        name=manifest.name,
+        id=manifest.id.hex(),
+        summary=manifest.summary,
+        organiser=manifest.organiser,
+        target_samples=manifest.target_samples,
+        task=manifest.task,
+        sample_size=sample_size(manifest.numbers),
+        last_epoch=manifest.last_epoch,
         loss=at.loss or LossView(),
-        sources=source_views(at.manifest),
+        sources=source_views(manifest),
     )
 
 

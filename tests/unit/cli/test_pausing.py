@@ -66,7 +66,9 @@ def test_without_an_engine_the_next_start_is_switched(home, capsys):
     assert kept().computing == UseSwitch()
 
 
-@pytest.mark.parametrize("words", ["pause everything", "pause --for 40d", "pause --until now", "resume --for 0h"])
+@pytest.mark.parametrize(
+    "words", ["pause mps:0", "pause cpu", "pause everything", "pause --for 40d", "pause --until now", "resume --for 0h"]
+)
 def test_what_cannot_be_switched_gets_one_sentence(home, capsys, words):
     assert main(words.split()) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1

@@ -48,6 +48,15 @@ def test_number_beyond_all_bounds_is_an_error(text):
     assert answered(text)["error"]["code"] in {-32700, -32600}
 
 
+@pytest.mark.parametrize("what", ["mps:0", "mps", "cpu", "cuda:100", "cuda:1,cuda:2", ""])
+def test_what_has_no_switch_is_refused(what):
+    params = {"what": what}
+    assert (
+        answered(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "pause", "params": params}))["error"]["code"]
+        == -32602
+    )
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_an_answer(method):
     params = {"act": "close"} if method == "moderate" else {}

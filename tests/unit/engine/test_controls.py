@@ -10,7 +10,7 @@ from core.api.modes import OFF, UseSwitch
 from core.api.score import Score
 from core.api.settings import PortTest
 from core.api.snapshot import Activity, LossView
-from core.api.verdict import starting
+from core.api.verdict import paused, starting
 from core.backbone.revocations import shut_out
 from core.base.problems import Problem
 from core.base.signing import KeyPair
@@ -20,6 +20,7 @@ from core.engine.installation import EngineOptions, Installation
 from core.engine.limits.preferences import Preferences
 from core.engine.limits.usage_policy import UsagePolicy
 from core.ledger.days import Days
+from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings, load_settings
 
@@ -190,3 +191,13 @@ def test_a_restart_ends_the_engine_and_asks_for_another(tmp_path):
     asyncio.run(stage.controls.restart())
     assert stage.life.quit.is_set()
     assert stage.life.again
+
+
+def test_snapshot_tells_each_card_by_itself(tmp_path):
+    stage = Stage(tmp_path)
+    stage.installation.usage_policy.sense(Sensed(gpus=(SensedGpu(name="cuda:0"), SensedGpu(name="cuda:1"))))
+    asyncio.run(stage.controls.pause("cuda:1"))
+    cards = stage.controls.snapshot().cards
+    assert cards == {"cuda:0": None, "cuda:1": paused("gpu")}
+    asyncio.run(stage.controls.resume("cuda:1"))
+    assert set(stage.controls.snapshot().cards.values()) == {None}
