@@ -43,6 +43,7 @@ TABLES = frozenset(
         "ENDINGS",
         "RESTS",
         "WHOSE",
+        "SAMPLES",
     )
 )
 """Names of the tables of core/api that have sentences by code."""

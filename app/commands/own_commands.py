@@ -11,6 +11,7 @@ from app.commands.doctor import DoctorCommand
 from app.commands.founding import FoundingCommand
 from app.commands.joining import JoinCommand
 from app.commands.line_command import LineCommand
+from app.commands.trying import ModelTalk
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,7 @@ class OwnCommands:
     """Serves, leaves, hosts and invites."""
     founding: FoundingCommand
     account: AccountCommand
-    trying: LineCommand
-    trying_at_home: LineCommand
+    trying: ModelTalk
     doctor: DoctorCommand
     startup: LineCommand
     devices: LineCommand
@@ -54,8 +54,7 @@ class OwnCommands:
             JoinCommand(LineCommand(home, program, parent)),
             FoundingCommand(LineCommand(home, program, parent)),
             AccountCommand(LineCommand(home, program, parent)),
-            LineCommand(home, program, parent),
-            LineCommand(home, program, parent),
+            ModelTalk(home, program, parent),
             DoctorCommand(LineCommand(home, program, parent), parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),

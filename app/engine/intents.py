@@ -5,7 +5,6 @@ from typing import Protocol
 from PySide6.QtCore import QObject
 
 from app.engine.store import Store
-from core.api.modes import UseSubject
 from core.api.settings import Wish
 
 
@@ -36,14 +35,14 @@ class Intents(QObject):
         self._store.want(wanted)
         self._call("resume" if wanted else "pause")
 
-    def pause_until(self, moment: float, what: UseSubject = "computing") -> None:
-        """Ask the engine to pause something, and to go on by itself at a moment, unix seconds."""
+    def pause_until(self, moment: float, what: str = "computing") -> None:
+        """Ask the engine to pause a subject or a card, and to go on by itself at a moment, unix seconds."""
         if what == "computing":
             self._store.want(False)
         self._call("pause", {"what": what, "until": moment})
 
-    def switch(self, what: UseSubject, *, on: bool) -> None:
-        """Ask the engine to use one subject, or to leave it alone; the switch of Home is the one for computing."""
+    def switch(self, what: str, *, on: bool) -> None:
+        """Ask the engine to use a subject or a card, or to leave it alone; Home's switch is the one for computing."""
         self._call("resume" if on else "pause", {"what": what})
 
     def contribute_until(self, moment: float) -> None:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from PySide6.QtCore import QByteArray, QSettings
 
@@ -27,6 +27,25 @@ class ThemeChoice(StrEnum):
     LIGHT = "light"
     DARK = "dark"
     CONTRAST = "contrast"
+
+
+class NoticeKind(StrEnum):
+    """What the desktop can tell somebody who does not look at the window."""
+
+    STOPPED = "stopped"
+    """Training has stopped for a reason that needs the person."""
+    DISK = "disk"
+    """The disk is full."""
+    AWAY = "away"
+    """Nobody is reached, or the engine does not answer."""
+    ENDED = "ended"
+    """The collaboration is over."""
+    MILESTONE = "milestone"
+    WEEK = "week"
+
+
+QUIET: Final = frozenset({NoticeKind.MILESTONE, NoticeKind.WEEK})
+"""What is told only where the person has asked for it."""
 
 
 class Choices:
@@ -76,14 +95,41 @@ class Choices:
     def part_offered(self, value: bool) -> None:
         self._settings.setValue("training_part", "offered" if value else "")
 
-    @property
-    def notifications(self) -> bool:
-        """Whether the desktop tells what needs the person."""
-        return self._settings.value("notifications", "yes") != "no"
+    def notifies(self, kind: NoticeKind) -> bool:
+        """Whether the desktop tells of this; an earlier version knew one choice for all."""
+        usual = "no" if kind in QUIET else self._settings.value("notifications", "yes")
+        return self._settings.value(f"notify_{kind.value}", usual) != "no"
 
-    @notifications.setter
-    def notifications(self, value: bool) -> None:
-        self._settings.setValue("notifications", "yes" if value else "no")
+    def choose_notice(self, kind: NoticeKind, *, wanted: bool) -> None:
+        """Have the desktop tell of this, or not."""
+        self._settings.setValue(f"notify_{kind.value}", "yes" if wanted else "no")
+
+    @property
+    def milestones(self) -> tuple[str, ...]:
+        """What was said to be reached (`app.models.milestones.TITLES`)."""
+        return tuple(filter(None, str(self._settings.value("milestones", "")).split(" ")))
+
+    @milestones.setter
+    def milestones(self, value: tuple[str, ...]) -> None:
+        self._settings.setValue("milestones", " ".join(value))
+
+    @property
+    def week_told(self) -> str:
+        """Monday of the last week that was told of, as 2026-11-23; empty: none was."""
+        return str(self._settings.value("week_told", ""))
+
+    @week_told.setter
+    def week_told(self, value: str) -> None:
+        self._settings.setValue("week_told", value)
+
+    @property
+    def crash_seen(self) -> str:
+        """Name of the newest report of a crash that the person has seen or put away; empty: of none."""
+        return str(self._settings.value("crash_seen", ""))
+
+    @crash_seen.setter
+    def crash_seen(self, value: str) -> None:
+        self._settings.setValue("crash_seen", value)
 
     @property
     def hint_shown(self) -> bool:

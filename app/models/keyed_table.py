@@ -28,8 +28,8 @@ class Column(Generic[Row]):
     letters: int = 0
     """Its width in digits of the font; 0: it takes the room that the others leave."""
     numeric: bool = False
-    share: Callable[[Row, Row], float] | None = None
-    """From 0 to 1, to be drawn as a bar: of the row, beside the first one."""
+    bar: Callable[[Row], float] | None = None
+    """An amount, to be drawn as a bar: the greatest one of all rows fills the room."""
     icon: Callable[[Row], str] | None = None
     explain: Callable[[Row], str] | None = None
     """A longer text: tooltip, and what a screen reader says."""
@@ -57,6 +57,7 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
         self._key = key
         self._mine = mine
         self._rows: list[Row] = []
+        self._greatest: list[float] = [0.0] * len(self._columns)
 
     @property
     def letters(self) -> tuple[int, ...]:
@@ -73,6 +74,7 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
         if self._rows == list(rows):
             return
         wanted = list({self._key(row): row for row in rows[:ROWS_MAX]}.values())
+        self._greatest = [max(map(one.bar, wanted), default=0.0) if one.bar else 0.0 for one in self._columns]
         kept = {self._key(row) for row in wanted}
         for place in reversed(range(len(self._rows))):
             if self._key(self._rows[place]) not in kept:
@@ -136,10 +138,16 @@ class KeyedTable(QAbstractTableModel, Generic[Row]):
             case _ if role == MINE_ROLE:
                 return self._mine(row)
             case _ if role == SHARE_ROLE:
-                return column.share(row, self._rows[0]) if column.share else None
+                return self._bar(index, row)
             case _ if role == ICON_ROLE:
                 return column.icon(row) if column.icon else None
         return None
+
+    def _bar(self, index: Index, row: Row) -> float | None:
+        bar, greatest = self._columns[index.column()].bar, self._greatest[index.column()]
+        if bar is None:
+            return None
+        return min(1.0, max(0.0, bar(row) / greatest)) if greatest > 0 else 0.0
 
 
 def _alignment(numeric: bool) -> Qt.AlignmentFlag:  # noqa: FBT001 - a field of the column

@@ -36,7 +36,8 @@ def leaderboard_table(parent: QObject | None = None) -> KeyedTable[LeaderboardRo
             Column(title=tr("Rank"), show=lambda row: text.count(row.rank), numeric=True, letters=6),
             Column(title=tr("Name"), show=_standing_name, explain=_standing_whole, letters=24),
             Column(title=tr("Samples"), show=lambda row: text.count(row.samples), numeric=True, letters=14),
-            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, share=_share),
+            Column(title=tr("Share"), show=lambda row: text.percent(row.share), numeric=True, letters=8),
+            Column(title=tr("Last 7 days"), show=_week, numeric=True, bar=lambda row: row.week),
         ],
         key=lambda row: (row.peer, row.is_me),
         mine=lambda row: row.is_me,
@@ -94,7 +95,7 @@ def _peer_name(row: PeerView) -> str:
 
 
 def _peer_whole(row: PeerView) -> str:
-    sentence = text.tr("{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one")
+    sentence = text.tr("{name}, {role}, peer {peer}, at step {epoch}, {samples} samples in this one")
     return sentence.format(
         name=_peer_name(row),
         role=text.role(row.role),
@@ -124,7 +125,7 @@ def _standing_name(row: LeaderboardRow) -> str:
 
 
 def _standing_whole(row: LeaderboardRow) -> str:
-    sentence = text.tr("{name}, peer {peer}, {epochs} epochs")
+    sentence = text.tr("{name}, peer {peer}, part of {epochs} steps")
     parts = [sentence.format(name=_standing_name(row), peer=row.peer, epochs=text.count(row.epochs))]
     if row.rounds:
         averaged = text.tr("averaged {numbers} numbers for everybody in {rounds} rounds")
@@ -135,5 +136,5 @@ def _standing_whole(row: LeaderboardRow) -> str:
     return ", ".join(parts)
 
 
-def _share(row: LeaderboardRow, first: LeaderboardRow) -> float:
-    return min(1.0, max(0.0, row.share / first.share)) if first.share > 0 else 0.0
+def _week(row: LeaderboardRow) -> str:
+    return text.percent(row.week) if row.week else text.NOTHING

@@ -6,11 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.commands.doctor import Checked, DoctorCommand
+from app.engine.intents import Intents
 from app.engine.reports import Reports
 from app.engine.store import Store
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.views.actions import Actions
+from app.views.card_switches import CardSwitches
 from app.views.facts import Facts
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
@@ -23,7 +25,9 @@ class ComputerPage(AskingPage):
 
     needs_collaboration = False
 
-    def __init__(self, store: Store, reports: Reports, actions: Actions, doctor: DoctorCommand) -> None:
+    def __init__(
+        self, store: Store, reports: Reports, intents: Intents, actions: Actions, doctor: DoctorCommand
+    ) -> None:
         tr = text.tr
         super().__init__(store, reports, tr("My computer"), {"machine": None})
         self._doctor = doctor
@@ -45,6 +49,7 @@ class ComputerPage(AskingPage):
         self.change.clicked.connect(lambda: actions.rule_asked.emit("threads"))
         self.part = QPushButton(tr("The &training part…"))
         self.part.clicked.connect(actions.part_asked)
+        self.cards = CardSwitches(store, intents)
         self.check = QPushButton(tr("Check this comp&uter"))
         self._said = sentence(tone="muted")
         self._said.setText(tr("Looks at network, clock, disk, devices and more. It takes some seconds."))
@@ -53,6 +58,7 @@ class ComputerPage(AskingPage):
         frame, column = card(margin=2 * GAP)
         column.addWidget(self.facts)
         column.addSpacing(GAP)
+        column.addWidget(self.cards)
         buttons = QHBoxLayout()
         buttons.addWidget(self.change)
         buttons.addWidget(self.part)
@@ -70,8 +76,9 @@ class ComputerPage(AskingPage):
         doctor.found.connect(self.show_findings)
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Show how the text comes to this computer."""
+        """Show what each card may do, and how the text comes to this computer."""
         super().show_snapshot(snapshot)
+        self.cards.show_snapshot(snapshot)
         self.facts.show_values({"data": data_text.flow(snapshot.data), "data_kept": data_text.kept(snapshot.data)})
 
     def about(self, snapshot: Snapshot) -> Hashable:

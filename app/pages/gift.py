@@ -8,12 +8,15 @@ from app.engine.reports import Reports
 from app.engine.store import Store
 from app.looks.theme import Theme
 from app.models.gift import days_table, receipts_table
+from app.models.milestones import TITLES, last_week, reached
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.views.table import Panel
+from app.widgets.chips import Chip, Chips
+from app.widgets.explained import Explained
 from app.widgets.labels import card, sentence
 from app.widgets.side_by_side import SideBySide
-from app.words import gift_text, text
+from app.words import gift_text, page_text, text
 from core.api.reports import DAYS_MAX
 from core.api.snapshot import LossView, Snapshot
 
@@ -27,8 +30,11 @@ class GiftPage(AskingPage):
         tr = text.tr
         super().__init__(store, reports, tr("My gift"), {"history": {"days": DAYS_MAX}, "receipts": {"since": 0}})
         self._all = sentence(factor=1.1)
+        self.sample = Explained(tr("What is a sample?"))
         self._progress = sentence()
         self._streak = sentence()
+        self.badges = Chips(theme)
+        self._week = sentence()
         self._pending = sentence()
         self._credit = sentence(tone="muted")
         self._device = sentence(tone="muted")
@@ -38,7 +44,9 @@ class GiftPage(AskingPage):
         self.days = Panel(tr("By day"), tr("Nothing was given yet."), model=self._days, theme=theme)
         self.receipts = Panel(tr("By round"), tr("Each round leaves a receipt."), model=self._receipts, theme=theme)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for line in (self._all, self._progress, self._streak, self._pending, self._credit, self._device, self._energy):
+        for line in (self._all, self.sample, self._progress, self._streak, self.badges, self._week, self._pending):
+            column.addWidget(line)
+        for line in (self._credit, self._device, self._energy):
             column.addWidget(line)
         self.column.addWidget(frame)
         self.column.addWidget(SideBySide(self.days, self.receipts, spacing=GAP, stretch=(11, 10)), stretch=1)
@@ -47,9 +55,11 @@ class GiftPage(AskingPage):
         """Show my sums of a snapshot."""
         super().show_snapshot(snapshot)
         self._all.setText(gift_text.all_given(snapshot.me))
+        self.sample.explain(page_text.sample(snapshot))
         meaning = snapshot.collaboration.loss if snapshot.collaboration is not None else LossView()
         _say(self._progress, gift_text.since_came(snapshot.me, meaning))
         _say(self._pending, gift_text.pending(snapshot.me))
+        self._show_badges()
         _say(self._device, gift_text.device(snapshot.me))
 
     def about(self, snapshot: Snapshot) -> Hashable:
@@ -64,11 +74,21 @@ class GiftPage(AskingPage):
             self.days.count_rows()
             _say(self._streak, gift_text.streak(history.streak))
             _say(self._energy, gift_text.energy(history))
+            monday, days = last_week(history)
+            _say(self._week, gift_text.week(monday, days) if days else "")
+            self._show_badges()
         if receipts is not None:
             self._receipts.follow(receipts.receipts)
             self.receipts.count_rows()
             if self.store.last is not None:
                 _say(self._credit, gift_text.credit(receipts, self.store.last.me))
+
+    def _show_badges(self) -> None:
+        """What was reached, each in a few letters."""
+        names = reached(self.store.last.me, self.reports.history) if self.store.last is not None else ()
+        titles = [text.tr(TITLES[name]) for name in names]
+        self.badges.show_parts([part for title in titles for part in (Chip(title, title), "  ")])
+        self.badges.setVisible(bool(titles))
 
 
 def _say(line: QLabel, words: str) -> None:

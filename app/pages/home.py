@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app.commands.line_command import LineCommand
+from app.commands.trying import ModelTalk
 from app.engine.intents import Intents
 from app.engine.reports import Reports
 from app.engine.store import Store
@@ -20,6 +20,7 @@ from app.views.actions import Actions
 from app.views.header import Header
 from app.views.try_box import TryBox
 from app.widgets.days_picture import DaysPicture
+from app.widgets.explained import Explained
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.pot_fill import MINE, OTHERS, PotFill
 from app.widgets.swatch import Swatch
@@ -51,13 +52,14 @@ class HomePage(AskingPage):
     """The page for somebody who looks for a second."""
 
     def __init__(
-        self, store: Store, reports: Reports, intents: Intents, actions: Actions, trying: LineCommand, *, theme: Theme
+        self, store: Store, reports: Reports, intents: Intents, actions: Actions, trying: ModelTalk, *, theme: Theme
     ) -> None:
         super().__init__(store, reports, "", {"history": {"days": DAYS_MAX}})
         self.header = Header(store, intents, theme)
         self.offers = [OfferButton(store, actions, place) for place in range(OFFERS_MAX)]
         self.pot = PotFill(theme)
         self._level = sentence()
+        self.sample = Explained(text.tr("What is a sample?"))
         self._today = label(factor=1.6, bold=True)
         self._gift = sentence(tone="muted")
         self.days = DaysPicture(theme)
@@ -87,6 +89,7 @@ class HomePage(AskingPage):
         self._level.setText(words)
         if self.pot.accessibleName() != words:
             self.pot.setAccessibleName(words)
+        self.sample.explain(page_text.sample(snapshot))
         meaning = collaboration.loss if collaboration is not None else LossView()
         self._collaboration.setText(text.collaboration(snapshot))
         words = page_text.passed_over(snapshot)
@@ -151,6 +154,7 @@ class HomePage(AskingPage):
             legend.addSpacing(GAP)
         legend.addStretch(1)
         words.addLayout(legend)
+        words.addWidget(self.sample)
         words.addStretch(1)
         row.addWidget(self.pot, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addLayout(words, stretch=1)

@@ -1,8 +1,9 @@
 """Model: how it learns, what it can do now, and who is here."""
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.commands.line_command import LineCommand
+from app.commands.trying import ModelTalk
 from app.engine.store import Store
 from app.looks.theme import Theme
 from app.models.tables import peers_table
@@ -12,6 +13,7 @@ from app.views.sentences import Sentences
 from app.views.table import Panel
 from app.views.try_box import TryBox
 from app.widgets.curve import Curve
+from app.widgets.explained import Explained
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.side_by_side import SideBySide
 from app.words import data_text, page_text, text
@@ -23,7 +25,7 @@ SENTENCES = 3
 class ModelPage(Page):
     """The page for somebody who wants to see the model learn."""
 
-    def __init__(self, store: Store, trying: LineCommand, saving: LineCommand, theme: Theme) -> None:
+    def __init__(self, store: Store, trying: ModelTalk, saving: LineCommand, theme: Theme) -> None:
         super().__init__(store, text.tr("Model"))
         tr = text.tr
         self.trying = TryBox(trying, theme)
@@ -32,19 +34,19 @@ class ModelPage(Page):
         self._collaboration = Elided(tone="muted")
         self.heldout = Curve(
             theme,
-            tr("Errors on text that it has never seen"),
+            tr("Mistakes on text that it has never seen"),
             empty=tr("It is measured every few steps."),
             colour="warm",
         )
         self.training = Curve(
-            theme, tr("Errors on text that it learns from"), empty=tr("It begins with the first step.")
+            theme, tr("Mistakes on text that it learns from"), empty=tr("It begins with the first step.")
         )
-        self._units = [label(tone="muted"), label(tone="muted")]
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
         self._data = sentence(tone="muted")
         self._guesses = sentence()
-        self.sentences = Sentences(SENTENCES)
+        self.details = Explained(tr("Details"))
+        self.sentences = Sentences(SENTENCES, theme)
         self._model = peers_table(self)
         self.peers = Panel(tr("Who is here"), tr("Nobody yet."), model=self._model, theme=theme)
         self._build()
@@ -58,11 +60,10 @@ class ModelPage(Page):
         training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
         said = text.chart(points, meaning)
         lowest = meaning.lowest
-        level = (text.baseline(*lowest, meaning.unit), lowest[1]) if lowest is not None else None
+        level = (text.alone(lowest[0]), lowest[1]) if lowest is not None else None
         self.heldout.show_points(heldout, level=level, said=said)
         self.training.show_points(training, level=None, said=said)
-        for unit in self._units:
-            unit.setText(page_text.axis(meaning))
+        self.details.explain(page_text.details(points, meaning))
         self.saving.collaboration = collaboration.name if collaboration is not None else ""
         self._collaboration.setText(text.collaboration(snapshot))
         self._step.setText(page_text.step(snapshot))
@@ -76,8 +77,8 @@ class ModelPage(Page):
     def _build(self) -> None:
         curves = QHBoxLayout()
         curves.setSpacing(GAP)
-        for curve, unit in zip((self.heldout, self.training), self._units, strict=True):
-            curves.addWidget(_titled(curve, unit), stretch=1)
+        for curve in (self.heldout, self.training):
+            curves.addWidget(_titled(curve), stretch=1)
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("What it can do now"), bold=True))
         column.addWidget(self._guesses)
@@ -86,6 +87,7 @@ class ModelPage(Page):
         column.addWidget(self._step)
         column.addWidget(self._speeds)
         column.addWidget(self._data)
+        column.addWidget(self.details)
         column.addStretch(1)
         asked, row = card(margin=2 * GAP, spacing=GAP)
         row.addWidget(self.trying)
@@ -96,10 +98,10 @@ class ModelPage(Page):
         self.column.addWidget(asked)
 
 
-def _titled(curve: Curve, unit: QLabel) -> QWidget:
+def _titled(curve: Curve) -> QWidget:
     """A curve below its title."""
     frame, column = card(margin=2 * GAP, spacing=2)
     column.addWidget(label(curve.accessibleName(), bold=True))
-    column.addWidget(unit)
+    column.addWidget(label(text.tr("by step; lower is better"), tone="muted"))
     column.addWidget(curve, stretch=1)
     return frame

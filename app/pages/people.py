@@ -9,6 +9,7 @@ from app.models.tables import leaderboard_table
 from app.pages.asking import AskingPage
 from app.pages.page import GAP
 from app.views.table import Panel
+from app.widgets.explained import Explained
 from app.widgets.labels import card, label, sentence
 from app.words import gift_text, page_text, text
 from core.api.reports import DAYS_MAX
@@ -23,17 +24,20 @@ class PeoplePage(AskingPage):
         tr = text.tr
         self._place = sentence(factor=1.1)
         self._streak = sentence()
+        self.sample = Explained(tr("What is a sample?"))
         self._here = label(tone="muted")
         self._reach = sentence(tone="muted")
+        self._bars = sentence(tone="muted")
         self._model = leaderboard_table(self)
         self.leaderboard = Panel(
             tr("Leaderboard"), tr("It fills with the first step of the model."), model=self._model, theme=theme
         )
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for line in (self._place, self._streak, self._here, self._reach):
+        for line in (self._place, self._streak, self.sample, self._here, self._reach):
             column.addWidget(line)
         self.column.addWidget(frame)
         self.column.addWidget(self.leaderboard, stretch=1)
+        self.column.addWidget(self._bars)
 
     @property
     def reach(self) -> str:
@@ -46,7 +50,9 @@ class PeoplePage(AskingPage):
         self._model.follow(snapshot.leaderboard)
         self.leaderboard.count_rows()
         self._place.setText(page_text.place(snapshot.leaderboard))
+        self.sample.explain(page_text.sample(snapshot))
         self._here.setText(text.here(snapshot))
+        self._bars.setText(page_text.week_bars(snapshot))
         words = text.reach(snapshot)
         self._reach.setText(words)
         self._reach.setVisible(bool(words))

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QUrl, Signal
@@ -18,12 +19,15 @@ from app.engine.starting import Starter
 from app.engine.store import Store
 from app.looks.choices import Choices, Closing
 from app.looks.theme import Theme
+from app.shell.keepsakes import Keepsakes
 from app.shell.main_window import MainWindow
 from app.shell.notifier import Notifier
 from app.shell.opening import Opening, opening
 from app.shell.welcome import Welcome
 from app.views.closing import ClosingQuestion
+from app.views.crash_offer import CrashOffer
 from app.views.settings import dialog as settings
+from app.views.status_line import NEWS_MS
 from app.views.tray import Tray
 from app.words import text
 from core.api.commands import ModelEvaluation
@@ -70,6 +74,11 @@ class Application(QObject):
         self.window.collaborations.far = bool(far)
         self.tray = Tray(self.store, self.window.actions_, self)
         self.notifier = Notifier(self.store, self.choices, tell=self.tray.tell, seen=self.window.isVisible)
+        tell = partial(self.window.status.tell, stay_ms=NEWS_MS)
+        self.keepsakes = Keepsakes(self.store, self.window.reports, self.choices, say=tell, tell=self.tray.tell)
+        self.crashes = CrashOffer(home, self.choices)
+        self.window.above.addWidget(self.crashes)
+        self.crashes.look()
         self.question = ClosingQuestion(self.window, text.where_it_hides(tray=self.tray.available))
         self.process = EngineProcess(home, engine or (), self)
         self.starter = Starter(self.process, self.store, self.commands.quitting, may_start=engine is not None)
@@ -146,6 +155,7 @@ class Application(QObject):
         self._welcome.refused.connect(lambda: self.leave(stop=False))
         client.snapshot_came.connect(self.store.put)
         client.notice_came.connect(window.status.show_news)
+        client.link_changed.connect(self.crashes.look)
         client.show_asked.connect(window.come_forward)
         client.link_changed.connect(self._follow_link)
         client.answered.connect(self._answered)

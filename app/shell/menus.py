@@ -5,7 +5,7 @@ from typing import TypeVar
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QMenuBar
 
-from app.looks.choices import Choices, Closing, ThemeChoice
+from app.looks.choices import Choices, Closing, NoticeKind, ThemeChoice
 from app.looks.language import LANGUAGES, SYSTEM, own_name
 from app.looks.theme import Theme
 from app.views.actions import Actions
@@ -39,8 +39,7 @@ class Menus:
                 Closing.QUIT: tr("&Quit Potluck"),
             },
         )
-        self.notifications = main.addAction(tr("Notifica&tions of the desktop"))
-        self.notifications.setCheckable(True)
+        self.notices = self._make_notices(main.addMenu(tr("Notifica&tions of the desktop")))
         main.addSeparator()
         main.addAction(actions.close)
         main.addAction(actions.quit)
@@ -69,7 +68,6 @@ class Menus:
             action.triggered.connect(lambda _checked=False, value=which: self._choose_theme(value))
         for language, action in self.language_actions.items():
             action.triggered.connect(lambda _checked=False, value=language: self._choose_language(value))
-        self.notifications.triggered.connect(self._choose_notifications)
         self.refresh()
 
     def refresh(self) -> None:
@@ -77,10 +75,28 @@ class Menus:
         self.closing_actions[self._choices.closing].setChecked(True)
         self.theme_actions[self._choices.theme].setChecked(True)
         self.language_actions[self._choices.language].setChecked(True)
-        self.notifications.setChecked(self._choices.notifications)
+        for kind, action in self.notices.items():
+            action.setChecked(self._choices.notifies(kind))
 
-    def _choose_notifications(self, wanted: bool) -> None:  # noqa: FBT001 - a Qt slot of `triggered(bool)`
-        self._choices.notifications = wanted
+    def _make_notices(self, menu: QMenu) -> dict[NoticeKind, QAction]:
+        """One entry for each kind: what lasts and needs somebody, and below it what is only pleasant to hear."""
+        tr = text.tr
+        titles = {
+            NoticeKind.STOPPED: tr("When training &stops and needs you"),
+            NoticeKind.DISK: tr("When the &disk is full"),
+            NoticeKind.AWAY: tr("When &nobody is reached"),
+            NoticeKind.ENDED: tr("When the collaboration &ends"),
+            NoticeKind.MILESTONE: tr("When something is &reached, such as 100 steps"),
+            NoticeKind.WEEK: tr("Once a &week, what you gave"),
+        }
+        made = {}
+        for kind, title in titles.items():
+            if kind is NoticeKind.MILESTONE:
+                menu.addSeparator()
+            made[kind] = menu.addAction(title)
+            made[kind].setCheckable(True)
+            made[kind].triggered.connect(lambda wanted, one=kind: self._choices.choose_notice(one, wanted=wanted))
+        return made
 
     def _choose_closing(self, value: Closing) -> None:
         self._choices.closing = value

@@ -6,7 +6,7 @@ from typing import Final
 from PySide6.QtCore import QObject, QTimer
 
 from app.engine.store import Store
-from app.looks.choices import Choices
+from app.looks.choices import Choices, NoticeKind
 from app.words import text
 from core.api.moderation import CLOSED, MOVED
 from core.api.verdict import Verdict, VerdictCode
@@ -15,6 +15,10 @@ LASTS_MS: Final = 60_000
 """Time after which a problem that lasts is told: most mend themselves."""
 THE_END: Final = frozenset({"finished", "ended", CLOSED, MOVED})
 """Reasons for a rest after which nothing comes any more."""
+NO_SPACE: Final = "no_space"
+"""Code of the problem that the disk is full (`core.base.problems.NoSpace`)."""
+REFUSED: Final = "refused"
+"""Reason of a verdict: there is no place for this computer, as somebody says who lets people in."""
 NEVER_TOLD: Final = frozenset({"connecting", "beginning", "stopped", "again"})
 
 
@@ -50,7 +54,7 @@ class Notifier(QObject):
 
     def _follow(self) -> None:
         verdict = self._store.verdict
-        about = (verdict.code, verdict.reason) if _needs_somebody(verdict) else None
+        about = (verdict.code, verdict.reason) if kind_of(verdict) is not None else None
         if about != self._about:
             self._about = about
             self._lasts.stop()
@@ -59,12 +63,17 @@ class Notifier(QObject):
 
     def _lasted(self) -> None:
         verdict = self._store.verdict
-        if self._choices.notifications and not self._seen():
+        kind = kind_of(verdict)
+        if kind is not None and self._choices.notifies(kind) and not self._seen():
             self._tell(text.headline(verdict), text.sentence(verdict))
 
 
-def _needs_somebody(verdict: Verdict) -> bool:
-    """Whether the person would want to know, if it lasts."""
-    if verdict.code in {VerdictCode.PROBLEM, VerdictCode.NOT_CONNECTED, VerdictCode.NO_ANSWER}:
-        return verdict.reason not in NEVER_TOLD
-    return verdict.code is VerdictCode.RESTING and verdict.reason in THE_END
+def kind_of(verdict: Verdict) -> NoticeKind | None:
+    """As what the person would want to know it, if it lasts; None: not at all."""
+    if verdict.reason in NEVER_TOLD:
+        return None
+    if verdict.code is VerdictCode.PROBLEM:
+        return NoticeKind.DISK if verdict.reason == NO_SPACE else NoticeKind.STOPPED
+    if verdict.code in {VerdictCode.NOT_CONNECTED, VerdictCode.NO_ANSWER}:
+        return NoticeKind.STOPPED if verdict.reason == REFUSED else NoticeKind.AWAY
+    return NoticeKind.ENDED if verdict.code is VerdictCode.RESTING and verdict.reason in THE_END else None

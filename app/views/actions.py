@@ -44,7 +44,7 @@ class Actions(QObject):
         self.open = QAction(tr("&Open Potluck"), self)
         self.toggle = QAction(self)
         self.snooze = Snooze(store, intents, self)
-        self.evaluate = QAction(tr("Look at the &held-out text now"), self)
+        self.evaluate = QAction(tr("Measure w&hat the model can do now"), self)
         self.settings = QAction(tr("&Settings…"), self)
         self.join = QAction(tr("&Join a collaboration…"), self)
         self.close = QAction(tr("Close &window"), self)

@@ -86,7 +86,7 @@ class SaveRow(QWidget):
         self._folder = told.folder
         self.open.setVisible(bool(told.folder))
         if told.folder:
-            said = text.tr("The model after epoch {epoch} is in {folder}.")
+            said = text.tr("The model after step {epoch} is in {folder}.")
             self._say(said.format(epoch=text.count(told.epoch), folder=told.folder))
         elif told.message:
             self._say(text.problem(ProblemView(told.code, told.message, told.hint, told.said)))

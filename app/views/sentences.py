@@ -1,17 +1,12 @@
 """Sentences with blanks, as the shared model fills them now."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
-import msgspec
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.widgets.labels import sentence
-from app.words import text
+from app.looks.theme import Theme
+from app.widgets.chips import Chip, Chips
 from core.api.score import Filled
-
-SPACE: Final = "␣"
-"""Stands for a word that is nothing but a space."""
 
 
 class Sentences(QWidget):
@@ -19,36 +14,36 @@ class Sentences(QWidget):
 
     Args:
         shown: How many of them are shown.
+        theme: The colours.
     """
 
-    def __init__(self, shown: int) -> None:
+    def __init__(self, shown: int, theme: Theme) -> None:
         super().__init__()
-        self._lines = [sentence(tone="muted") for _ in range(shown)]
+        self._lines = [Chips(theme) for _ in range(shown)]
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column.setSpacing(6)
         for line in self._lines:
             column.addWidget(line)
         self.hide()
 
     @property
     def words(self) -> list[str]:
-        """The sentences as they are shown."""
-        return [line.text() for line in self._lines if not line.isHidden()]
+        """The sentences as they are said."""
+        return [line.words for line in self._lines if not line.isHidden()]
 
     def show_filled(self, filled: Sequence[Filled]) -> None:
         """Show the first of these."""
-        said = [_worded(one) for one in filled[: len(self._lines)]]
-        for line, words in zip(self._lines, [*said, *[""] * len(self._lines)], strict=False):
-            line.setText(words)
-            line.setVisible(bool(words))
-        self.setVisible(bool(said))
+        for place, line in enumerate(self._lines):
+            parts = list(_parts(filled[place])) if place < len(filled) else []
+            line.show_parts(parts)
+            line.setVisible(bool(parts))
+        self.setVisible(bool(filled))
 
 
-def _worded(one: Filled) -> str:
-    seen = msgspec.structs.replace(one, said=tuple(map(_seen, one.said)), meant=tuple(map(_seen, one.meant)))
-    return text.one_line(seen.told(text.tr("{said}, not: {meant}")))
-
-
-def _seen(word: str) -> str:
-    return word if word.strip() else SPACE
+def _parts(one: Filled) -> Iterator[str | Chip]:
+    """Plain text and chips in turn."""
+    for plain, said, meant in zip(one.plain, one.said, one.meant, strict=False):
+        yield plain
+        yield Chip(said, meant)
+    yield one.plain[-1]

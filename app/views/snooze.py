@@ -1,4 +1,4 @@
-"""Pauses for a time, also of the graphics card or the network alone, and contributing in spite of the rules."""
+"""Pauses for a time, also of a graphics card or the network alone, and contributing in spite of the rules."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 from app.engine.intents import Intents
 from app.engine.store import Store
 from app.words import text
-from core.api.modes import UseMode, UseSubject, UseSwitch
+from core.api.modes import UseMode, UseSubject
 from core.api.sentence import later
 from core.api.verdict import VerdictCode
 
@@ -22,12 +22,41 @@ ALONE: Final[Mapping[UseSubject, str]] = MappingProxyType(
 """What can be paused while the rest goes on, as far as that can."""
 
 
+class PauseMenu:
+    """A menu that pauses something, for good or for a time, with a way back.
+
+    Args:
+        menu: Takes the entries.
+        what: A subject, or a card (`core.api.modes.SWITCHED`).
+        store: Knows where the switch stands.
+        intents: Pause, and take that back.
+    """
+
+    def __init__(self, menu: QMenu, what: str, store: Store, intents: Intents) -> None:
+        self.menu = menu
+        self._what = what
+        self._store = store
+        self._intents = intents
+        self._toggle = menu.addAction("")
+        self._toggle.triggered.connect(lambda: intents.switch(what, on=self._is_off))
+        add_lengths(menu.addMenu(text.tr("Pause &for")), what, intents)
+        self.follow()
+
+    def follow(self) -> None:
+        """Offer what the switch does next."""
+        self._toggle.setText(text.tr("&Use it again") if self._is_off else text.tr("&Pause it"))
+
+    @property
+    def _is_off(self) -> bool:
+        return is_off(self._store, self._what)
+
+
 class Snooze(QObject):
     """Entries for menus.
 
     Attributes:
         menu: Pauses, by their length.
-        alone: The same for one subject each, with a way back.
+        alone: The same for one subject each, with a way back; of several graphics cards each has a menu in there.
         insist: Contribute now, although the rules say no.
     """
 
@@ -36,40 +65,53 @@ class Snooze(QObject):
         self._store = store
         self._intents = intents
         self.menu = QMenu(text.tr("Pause &for"))
-        self._add_lengths(self.menu, "computing")
+        add_lengths(self.menu, "computing", intents)
         self.alone = {subject: QMenu(text.tr(title)) for subject, title in ALONE.items()}
-        self._toggles = {subject: menu.addAction("") for subject, menu in self.alone.items()}
-        for subject, menu in self.alone.items():
-            self._toggles[subject].triggered.connect(lambda _=False, what=subject: self._toggle(what))
-            self._add_lengths(menu.addMenu(text.tr("Pause &for")), subject)
+        self._menus = [PauseMenu(menu, subject, store, intents) for subject, menu in self.alone.items()]
+        self.cards: dict[str, PauseMenu] = {}
+        """Their menus by name, where there are several cards."""
         self.insist = QAction(text.tr("Contribute &now for 1 hour"), self)
         self.insist.triggered.connect(lambda: intents.contribute_until(_after(HOUR_S)))
         store.changed.connect(self._follow)
         self._follow()
 
-    def _add_lengths(self, menu: QMenu, what: UseSubject) -> None:
-        pause = self._intents.pause_until
-        for words, seconds in ((text.tr("&1 hour"), HOUR_S), (text.tr("&4 hours"), 4 * HOUR_S)):
-            menu.addAction(words).triggered.connect(lambda _=False, time=seconds: pause(_after(time), what))
-        menu.addAction(text.tr("Until &tomorrow")).triggered.connect(lambda: pause(tomorrow(), what))
-
-    def _toggle(self, what: UseSubject) -> None:
-        self._intents.switch(what, on=self._is_off(what))
-
-    def _is_off(self, what: UseSubject) -> bool:
-        snapshot = self._store.snapshot
-        if snapshot is None:
-            return False
-        switch: UseSwitch = getattr(snapshot.switches, what)
-        return switch.at(snapshot.time) is UseMode.NEVER
-
     def _follow(self) -> None:
         connected, code = self._store.snapshot is not None, self._store.verdict.code
+        self._follow_cards(several_cards(self._store))
         self.menu.setEnabled(connected)
-        for subject, menu in self.alone.items():
-            menu.setEnabled(connected)
-            self._toggles[subject].setText(text.tr("&Use it again") if self._is_off(subject) else text.tr("&Pause it"))
+        for each in (*self._menus, *self.cards.values()):
+            each.menu.setEnabled(connected)
+            each.follow()
         self.insist.setEnabled(connected and code in {VerdictCode.RESTING, VerdictCode.PAUSED})
+
+    def _follow_cards(self, names: list[str]) -> None:
+        if names == list(self.cards):
+            return
+        whole = self.alone["gpu"]
+        for old in self.cards.values():
+            whole.removeAction(old.menu.menuAction())
+            old.menu.deleteLater()
+        self.cards = {name: PauseMenu(whole.addMenu(name), name, self._store, self._intents) for name in names}
+
+
+def several_cards(store: Store) -> list[str]:
+    """Names of the graphics cards, where a switch of its own means something: there is more than one."""
+    found = store.snapshot.cards if store.snapshot is not None else {}
+    names = sorted(found, key=lambda name: (len(name), name))
+    return names if len(names) > 1 else []
+
+
+def is_off(store: Store, what: str) -> bool:
+    """Whether the switch of a subject, or of a card, stands at "never"."""
+    snapshot = store.snapshot
+    return snapshot is not None and snapshot.switches.named(what).at(snapshot.time) is UseMode.NEVER
+
+
+def add_lengths(menu: QMenu, what: str, intents: Intents) -> None:
+    """Add pauses of something by their length."""
+    for words, seconds in ((text.tr("&1 hour"), HOUR_S), (text.tr("&4 hours"), 4 * HOUR_S)):
+        menu.addAction(words).triggered.connect(lambda _=False, time=seconds: intents.pause_until(_after(time), what))
+    menu.addAction(text.tr("Until &tomorrow")).triggered.connect(lambda: intents.pause_until(tomorrow(), what))
 
 
 def tomorrow() -> float:

@@ -55,6 +55,16 @@ def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
     return made
 
 
+class WholeLabel(QLabel):
+    """The same as a class: a text that may need several lines, and gets them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWordWrap(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self.installEventFilter(_Whole(self))
+
+
 class Elided(QLabel):
     """One line that ends in an ellipsis where space is short; its tooltip holds the whole."""
 

@@ -1,9 +1,12 @@
 """The sentences of My gift.  All go through `tr`."""
 
-from app.words.page_text import kilowatt_hours
+from collections.abc import Sequence
+from datetime import date
+
+from app.words.page_text import day, kilowatt_hours
 from app.words.text import count, decimal, duration, loss, one_line, per_hundred, size, tr
 from core.api.numbers import amount
-from core.api.reports import GiftHistory, ReceiptList, ReceiptView
+from core.api.reports import DayGift, GiftHistory, ReceiptList, ReceiptView
 from core.api.snapshot import LossView, Mine
 
 PHONE_KWH = 0.015
@@ -34,6 +37,23 @@ def since_came(me: Mine, meaning: LossView) -> str:
         )
     before = loss(first.score.loss, meaning.unit)
     return tr("Since you came its loss went from {before} to {now}.", before, loss(now.loss, meaning.unit))
+
+
+def week(monday: date, days: Sequence[DayGift]) -> str:
+    """What a week came to, in a sentence.
+
+    Args:
+        monday: Its first day.
+        days: Those of it on which something was given.
+    """
+    return tr(
+        "In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps "
+        "of the model.",
+        day(monday),
+        duration(sum(one.seconds for one in days)),
+        count(len(days)),
+        count(sum(one.samples for one in days)),
+    )
 
 
 def pending(me: Mine) -> str:
@@ -115,6 +135,6 @@ def receipt(row: ReceiptView) -> str:
         "invalid": tr("The receipt is not what its members signed: somebody or the disk has changed it."),
     }
     signed = tr(
-        "Epoch {epoch}, signed by {signed} of {members}.", count(row.epoch), count(row.signed), count(row.members)
+        "Step {epoch}, signed by {signed} of {members}.", count(row.epoch), count(row.signed), count(row.members)
     )
     return f"{words.get(row.verdict, '')} {signed}".strip()

@@ -112,7 +112,7 @@ def _line(look: LinkLook) -> str:
     }[computer.metered]
     if cost.epoch_bytes is None:
         return cost_words
-    return tr("Up to {size} each way in an epoch. {cost}", text.size(cost.epoch_bytes), cost_words)
+    return tr("Up to {size} each way for a step of the model. {cost}", text.size(cost.epoch_bytes), cost_words)
 
 
 def _reach(look: LinkLook) -> str:

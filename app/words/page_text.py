@@ -4,16 +4,19 @@ from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import QLocale
 
-from app.words.text import count, decimal, duration, full, one_line, per_hundred, per_second, plain, size, tr
+from app.words.text import chart, count, decimal, duration, full, one_line, per_hundred, per_second, plain, size, tr
 from core.api.happenings import HAPPENINGS, happening
+from core.api.modes import UseMode
 from core.api.numbers import amount
 from core.api.reports import DayGift, GiftHistory, MachineView
+from core.api.sample_text import sample_sentence
 from core.api.sentence import Sentence, recalled
-from core.api.snapshot import Activity, HostingView, LeaderboardRow, LossView, Notice, Snapshot
+from core.api.snapshot import Activity, CurvePoint, HostingView, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
 
 DAY_S = 86_400.0
+WEEK_DAYS = 7
 FORESEEN_S = 300 * DAY_S
 """Nobody's pace tells more of the future: a day and a month name a date within a year."""
 
@@ -71,6 +74,16 @@ def pot(snapshot: Snapshot) -> str:
         count(target),
         count(snapshot.me.samples_pending),
     )
+
+
+def sample(snapshot: Snapshot) -> str:
+    """What a sample is, and how many make a step; empty before there is a collaboration."""
+    known = snapshot.collaboration
+    if known is None:
+        return ""
+    said = sample_sentence(known.task, known.sample_size).told(tr)
+    step = tr("The model takes a step when {samples} of them are computed, on all computers together.")
+    return f"{said} {step.format(samples=count(known.target_samples))}"
 
 
 def guesses(meaning: LossView) -> str:
@@ -176,6 +189,22 @@ def machine(view: MachineView) -> dict[str, str]:
     }
 
 
+def card(snapshot: Snapshot, name: str) -> str:
+    """What a graphics card may do now, and why it may not."""
+    reason = snapshot.cards.get(name)
+    if reason is None:
+        return tr("May compute")
+    if reason.code is not VerdictCode.PAUSED:
+        return one_line(sentence(reason).told(tr))
+    if reason.reason in {"", "until"}:
+        return tr("Rests: Potluck is paused")
+    if snapshot.switches.named(name).at(snapshot.time) is not UseMode.NEVER:
+        return tr("Paused by you, as all cards are")
+    if reason.until is None:
+        return tr("Paused by you")
+    return tr("Paused by you until {moment}", moment(reason.until))
+
+
 def level(word: str) -> str:
     """How a finding is to be taken, for a screen reader."""
     return {"fine": tr("In order"), "note": tr("Note"), "problem": tr("Problem")}.get(word, word[:20])
@@ -211,10 +240,11 @@ def notice(row: Notice) -> str:
 # Model
 
 
-def axis(meaning: LossView) -> str:
-    """What a curve shows, and in which direction it is good."""
+def details(points: list[CurvePoint], meaning: LossView) -> str:
+    """What the curves show, in the unit of those who know it."""
     unit = f" ({tr(meaning.unit)})" if meaning.unit else ""
-    return tr("loss{unit} by epoch; lower is better", unit)
+    said = tr("The curves show the loss{unit}: it is 0 for a model that never errs.", unit)
+    return f"{said} {chart(points, meaning)}"
 
 
 def speeds(snapshot: Snapshot) -> str:
@@ -230,8 +260,8 @@ def step(snapshot: Snapshot) -> str:
     """How far the model is, and when it is done, as fast as it goes now."""
     known = snapshot.collaboration
     if known is None or known.last_epoch is None:
-        return tr("Epoch {epoch}", count(snapshot.epoch))
-    said = tr("Epoch {epoch} of {last}").format(epoch=count(snapshot.epoch), last=count(known.last_epoch))
+        return tr("Step {step}", count(snapshot.epoch))
+    said = tr("Step {step} of {last}").format(step=count(snapshot.epoch), last=count(known.last_epoch))
     left = known.last_epoch - snapshot.epoch
     left_s = left * known.target_samples / snapshot.samples_per_s if snapshot.samples_per_s > 0 else 0.0
     if left <= 0 or not 0 < left_s < FORESEEN_S:
@@ -243,6 +273,16 @@ def step(snapshot: Snapshot) -> str:
 
 
 # People
+
+
+def week_bars(snapshot: Snapshot) -> str:
+    """What the bars of the leaderboard show; empty before one was seen."""
+    if not snapshot.week_since:
+        return ""
+    first, now = date.fromisoformat(snapshot.week_since), datetime.fromtimestamp(snapshot.time).astimezone().date()
+    if (now - first).days >= WEEK_DAYS:
+        return tr("The bars show who gave how much in the last 7 days.")
+    return tr("The bars show who gave how much since {day}, when this computer first saw the leaderboard.", day(first))
 
 
 def place(rows: list[LeaderboardRow]) -> str:

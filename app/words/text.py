@@ -241,18 +241,24 @@ def baseline(name: str, value: float, unit: str = "") -> str:
     return tr("{name} alone: {loss}", known[:1].upper() + known[1:], loss(value, unit))
 
 
+def alone(name: str) -> str:
+    """A model that knows only one thing, beside the curve of one that learns more."""
+    known = tr(name)
+    return tr("{name} alone", known[:1].upper() + known[1:])
+
+
 def chart(points: list[CurvePoint], meaning: LossView) -> str:
     """The curve as sentences, for people who cannot see it."""
     training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
     heldout = [(point.epoch, point.loss_heldout) for point in points if point.loss_heldout is not None]
     if not training and not heldout:
-        return tr("The loss curve is empty: it begins with the first epoch.")
+        return tr("The curve is empty: it begins with the first step.")
     said = []
     for title, series in ((tr("Training loss"), training), (tr("Held-out loss"), heldout)):
         if series:
             (first_epoch, first), (last_epoch, last) = series[0], series[-1]
             ends = {"first": loss(first, meaning.unit), "last": loss(last, meaning.unit)}
-            sentence = tr("{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.")
+            sentence = tr("{title}: {first} at step {first_epoch}, {last} at step {last_epoch}.")
             said.append(sentence.format(title=title, first_epoch=first_epoch, last_epoch=last_epoch, **ends))
     said += [full(baseline(name, score.loss, meaning.unit)) for name, score in meaning.baselines.items()]
     return " ".join(said)
@@ -263,7 +269,7 @@ def guessing(meaning: LossView) -> str:
     if meaning.score is None or meaning.score.right is None or meaning.epoch is None:
         return ""
     said = tr(
-        "{right} {guesses} right at epoch {epoch}",
+        "{right} {guesses} right at step {epoch}",
         per_hundred(meaning.score.right),
         one_line(tr(meaning.guesses)),
         count(meaning.epoch),
@@ -278,7 +284,7 @@ def evaluated(seen: ModelEvaluation) -> str:
     """The answer to a look at the held-out text."""
     unit = seen.meaning.unit
     losses = {"epoch": count(seen.epoch), "loss": loss(seen.score.loss, unit)}
-    said = [tr("Held-out loss at epoch {epoch}: {loss}.").format(**losses)]
+    said = [tr("Held-out loss at step {epoch}: {loss}.").format(**losses)]
     said += [full(baseline(name, score.loss, unit)) for name, score in seen.meaning.baselines.items()]
     said += [full(right)] if (right := guessing(seen.meaning)) else []
     return " ".join(said)

@@ -96,6 +96,10 @@
    <translation>কপি করুন (&amp;C)</translation>
   </message>
   <message>
+   <source>&amp;Copy the text</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>&amp;Dark</source>
    <translation>গাঢ় (&amp;D)</translation>
   </message>
@@ -368,8 +372,32 @@
    <translation>--set {words} কিছুই ঠিক করে না।</translation>
   </message>
   <message>
+   <source>1 000 of the model's steps have your work in them.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>1 000 steps</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>1 volunteer here</source>
    <translation>এখানে 1 জন স্বেচ্ছাসেবক</translation>
+  </message>
+  <message>
+   <source>10 of the model's steps have your work in them.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>10 steps</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>100 of the model's steps have your work in them.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>100 steps</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>12 million numbers: some hundred megabytes of text, and several computers that run for days.</source>
@@ -524,6 +552,10 @@
    <translation>একটু অপেক্ষা করুন…</translation>
   </message>
   <message>
+   <source>A month ago this computer gave its time for the first time.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>A name of its own</source>
    <translation>নিজের আলাদা নাম</translation>
   </message>
@@ -582,6 +614,22 @@
   <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
    <translation>রাউটারে নিজের নিয়ম বানালে তা যেন এই পোর্টের TCP ও UDP এখানে আনে; না বানালেও চলে।</translation>
+  </message>
+  <message>
+   <source>A sample is a picture of a written digit. The model guesses which one it is.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>A sample is a text of at most {size} words and parts of words. Some of them are covered, and the model guesses what stands there.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>A sample is one example of what the model learns. It guesses, and is told what was right.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>A sample is {size} letters of a text. The model guesses each one from those before it.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>A shard is not what was written.</source>
@@ -820,6 +868,10 @@
    <translation>এক মিনিট পরে আবার জিজ্ঞাসা করুন।</translation>
   </message>
   <message>
+   <source>Ask again in a moment.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Ask for a new link.</source>
    <translation>নতুন লিংক চান।</translation>
   </message>
@@ -1014,6 +1066,10 @@
   <message>
    <source>C&amp;ancel</source>
    <translation>বাতিল (&amp;A)</translation>
+  </message>
+  <message>
+   <source>C&amp;lose</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>C&amp;opy the code</source>
@@ -1328,12 +1384,24 @@
    <translation>অবদান রাখছে</translation>
   </message>
   <message>
+   <source>Cop&amp;y</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Copied</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Copies of the model</source>
    <translation>মডেলের কপি</translation>
   </message>
   <message>
    <source>Copy it again, or make it again with: potluck data verify {folder} --again</source>
    <translation>আবার কপি করুন, বা আবার বানান: potluck data verify {folder} --again</translation>
+  </message>
+  <message>
+   <source>Copy the model's answer</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Copy the shards from another place, or cut the text again.</source>
@@ -1456,6 +1524,10 @@
    <translation>অন্য ভূমিকার সিদ্ধান্ত।</translation>
   </message>
   <message>
+   <source>Details</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Did not arrive in time</source>
    <translation>সময়মতো পৌঁছায়নি</translation>
   </message>
@@ -1470,6 +1542,10 @@
   <message>
    <source>Disk f&amp;or data</source>
    <translation>ডেটার জন্য ডিস্ক (&amp;O)</translation>
+  </message>
+  <message>
+   <source>Dismiss</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Do not trust this file.</source>
@@ -1548,36 +1624,12 @@
    <translation>শেষ করুন…</translation>
   </message>
   <message>
-   <source>Epoch {epoch}</source>
-   <translation>ইপক {epoch}</translation>
-  </message>
-  <message>
    <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
    <translation>{epoch} ইপক এই কম্পিউটারের {samples}টি নমুনার {weight}টি গুনেছে: নতুন বা আগের চেয়ে অনেক দ্রুত কম্পিউটার প্রতি ইপকে আরও বেশি গোনা হয়, নিজের ভাগ পর্যন্ত।</translation>
   </message>
   <message>
-   <source>Epoch {epoch} of {last}</source>
-   <translation>ইপক {epoch}, মোট {last}</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}, signed by {signed} of {members}.</source>
-   <translation>ইপক {epoch}, {members} জনের মধ্যে {signed} জনের সই।</translation>
-  </message>
-  <message>
    <source>Epoch {epoch}: contributions that arrived only in part: {missing}.</source>
    <translation>ইপক {epoch}: যেসব অবদান আংশিক পৌঁছেছে: {missing}।</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}: {answer}</source>
-   <translation>ইপক {epoch}: {answer}</translation>
-  </message>
-  <message>
-   <source>Errors on text that it has never seen</source>
-   <translation>যে লেখা কখনও দেখেনি তাতে ভুল</translation>
-  </message>
-  <message>
-   <source>Errors on text that it learns from</source>
-   <translation>যে লেখা থেকে শেখে তাতে ভুল</translation>
   </message>
   <message>
    <source>Ever&amp;y night</source>
@@ -1646,6 +1698,10 @@
   <message>
    <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
    <translation>শেষ: {epoch} ইপকে প্রকল্প তার সময়সূচির শেষে পৌঁছেছে। আর কিছু হিসাব হয় না।</translation>
+  </message>
+  <message>
+   <source>First contribution</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Folder of texts</source>
@@ -1864,6 +1920,10 @@
    <translation>NVIDIA-র গ্রাফিক্স কার্ড (CUDA {version})</translation>
   </message>
   <message>
+   <source>Graphics card {name}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Half of what is free</source>
    <translation>যা খালি তার অর্ধেক</translation>
   </message>
@@ -1888,8 +1948,8 @@
    <translation>যাচাইয়ের লস</translation>
   </message>
   <message>
-   <source>Held-out loss at epoch {epoch}: {loss}.</source>
-   <translation>{epoch} ইপকে যাচাইয়ের লস: {loss}।</translation>
+   <source>Held-out loss at step {epoch}: {loss}.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Helped to average</source>
@@ -1994,6 +2054,10 @@
   <message>
    <source>In order</source>
    <translation>ঠিক আছে</translation>
+  </message>
+  <message>
+   <source>In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps of the model.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -2336,6 +2400,10 @@
    <translation>বড় মডেলের আরও লাগে; POTLUCK_HOME দিয়ে অন্য ডিস্কের ফোল্ডারের নাম দেওয়া যায়।</translation>
   </message>
   <message>
+   <source>Last 7 days</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Layer {layer} has no expert at all, so nothing comes through the model.</source>
    <translation>{layer} স্তরে কোনো এক্সপার্টই নেই, তাই মডেলের মধ্য দিয়ে কিছু যায় না।</translation>
   </message>
@@ -2556,10 +2624,6 @@
    <translation>এটি দেখুন</translation>
   </message>
   <message>
-   <source>Look at the &amp;held-out text now</source>
-   <translation>এখন যাচাইয়ের লেখা দেখুন (&amp;H)</translation>
-  </message>
-  <message>
    <source>Look at the lines above.</source>
    <translation>উপরের লাইনগুলো দেখুন।</translation>
   </message>
@@ -2628,8 +2692,16 @@
    <translation>Potluck কি এই কম্পিউটার ব্যবহার করতে পারে?</translation>
   </message>
   <message>
+   <source>May compute</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Mbit/s</source>
    <translation>Mbit/s</translation>
+  </message>
+  <message>
+   <source>Measure w&amp;hat the model can do now</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Memor&amp;y, at most</source>
@@ -2642,6 +2714,14 @@
   <message>
    <source>Memory is kept &amp;for</source>
    <translation>মেমরি রাখা হয় (&amp;F)</translation>
+  </message>
+  <message>
+   <source>Mistakes on text that it has never seen</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Mistakes on text that it learns from</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Model</source>
@@ -3236,8 +3316,16 @@
    <translation>{moment} পর্যন্ত চালু, নিয়ম যা-ই বলুক</translation>
   </message>
   <message>
+   <source>Once a &amp;week, what you gave</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>One moderator can hold {most} computers at a time.</source>
    <translation>একজন মডারেটর একসঙ্গে {most}টি কম্পিউটার স্থগিত রাখতে পারেন।</translation>
+  </message>
+  <message>
+   <source>One month</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
@@ -3384,8 +3472,28 @@
    <translation>থামান (Space)</translation>
   </message>
   <message>
+   <source>Pause it</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Pause the card {name}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Paused</source>
    <translation>থেমে আছে</translation>
+  </message>
+  <message>
+   <source>Paused by you</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Paused by you until {moment}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Paused by you, as all cards are</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Paused by you: nothing is computed until you switch contributing on again.</source>
@@ -3522,6 +3630,10 @@
   <message>
    <source>Potluck may work for a part of it</source>
    <translation>Potluck এর কিছুটা সময় কাজ করতে পারে</translation>
+  </message>
+  <message>
+   <source>Potluck met a mistake in itself. What happened is a text on this computer; nothing was sent.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Potluck refuses this program</source>
@@ -3704,6 +3816,10 @@
    <translation>ফোল্ডারের নাম বদলান।</translation>
   </message>
   <message>
+   <source>Report</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Rest above a power of</source>
    <translation>বিশ্রাম, শক্তি এর বেশি হলে</translation>
   </message>
@@ -3762,6 +3878,10 @@
   <message>
    <source>Restore a backup.</source>
    <translation>একটি ব্যাকআপ ফেরান।</translation>
+  </message>
+  <message>
+   <source>Rests: Potluck is paused</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Resuming…</source>
@@ -3892,6 +4012,10 @@
    <translation>যাঁদের আমন্ত্রণ জানাচ্ছেন তাঁদের পাঠান, বা স্ক্যান করতে দিন।</translation>
   </message>
   <message>
+   <source>Send this text to those who make Potluck, if you want it mended: they do not have it. Your folders and links are left out of it.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Sending a model needs your token of the hub, and there is none.</source>
    <translation>মডেল পাঠাতে হাবে আপনার টোকেন লাগে, আর তা নেই।</translation>
   </message>
@@ -3934,6 +4058,10 @@
   <message>
    <source>Share</source>
    <translation>ভাগ</translation>
+  </message>
+  <message>
+   <source>Show &amp;what happened</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Sign</source>
@@ -4120,6 +4248,22 @@
    <translation>অবস্থা: {words}</translation>
   </message>
   <message>
+   <source>Step of the model that is asked</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Step {epoch}, signed by {signed} of {members}.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Step {step}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>Step {step} of {last}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Stop downloading?</source>
    <translation>ডাউনলোড থামাবেন?</translation>
   </message>
@@ -4222,6 +4366,10 @@
   <message>
    <source>Text: {flow}</source>
    <translation>লেখা: {flow}</translation>
+  </message>
+  <message>
+   <source>Thank you</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>That is as much as a fridge takes in {number} days.</source>
@@ -4346,6 +4494,14 @@
   <message>
    <source>The backup {file} is damaged.</source>
    <translation>{file} ব্যাকআপটি নষ্ট।</translation>
+  </message>
+  <message>
+   <source>The bars show who gave how much in the last 7 days.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>The bars show who gave how much since {day}, when this computer first saw the leaderboard.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
@@ -4514,6 +4670,14 @@
   <message>
    <source>The credentials of {address} cannot be used.</source>
    <translation>{address}-এর পরিচয়পত্র ব্যবহার করা যায় না।</translation>
+  </message>
+  <message>
+   <source>The curve is empty: it begins with the first step.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>The curves show the loss{unit}: it is 0 for a model that never errs.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The data are other ones than before, so reading begins anew.</source>
@@ -4788,10 +4952,6 @@
    <translation>কেন তা {logs} লগে লেখা আছে।</translation>
   </message>
   <message>
-   <source>The loss curve is empty: it begins with the first epoch.</source>
-   <translation>লসের রেখা খালি: প্রথম ইপক থেকে শুরু হবে।</translation>
-  </message>
-  <message>
    <source>The manifest has {count} bytes; {most} are allowed.</source>
    <translation>ম্যানিফেস্ট {count} বাইট; {most} পর্যন্ত চলে।</translation>
   </message>
@@ -4836,8 +4996,8 @@
    <translation>মডেল</translation>
   </message>
   <message>
-   <source>The model after epoch {epoch} is in {folder}.</source>
-   <translation>{epoch} ইপকের পরের মডেল {folder}-এ আছে।</translation>
+   <source>The model after step {epoch} is in {folder}.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The model cannot be read: {error}.</source>
@@ -4856,6 +5016,10 @@
    <translation>মডেল সসীম নয় এমন সংখ্যা দেয়।</translation>
   </message>
   <message>
+   <source>The model has taken its first step with your work in it.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>The model in {folder} cannot be read: {error}.</source>
    <translation>{folder}-এর মডেল পড়া যায় না: {error}।</translation>
   </message>
@@ -4868,12 +5032,28 @@
    <translation>{folder}-এর মডেলে কিছু প্যারামিটার নেই, যেমন {lacking}।</translation>
   </message>
   <message>
+   <source>The model is kept after these steps: {steps}</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>The model is of the kind {found}, and this task trains the kind {wanted}.</source>
    <translation>মডেলটি {found} ধরনের, আর এই কাজ {wanted} ধরনের প্রশিক্ষণ দেয়।</translation>
   </message>
   <message>
    <source>The model knows {vocab_size} pieces of text, and its tokenizer {pieces}.</source>
    <translation>মডেল লেখার {vocab_size}টি টুকরো জানে, আর এর টোকেনাইজার {pieces}টি।</translation>
+  </message>
+  <message>
+   <source>The model of step {epoch} is not kept on this computer.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>The model on this computer is asked…</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>The model takes a step when {samples} of them are computed, on all computers together.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The model to begin with has its tokenizer.</source>
@@ -4984,8 +5164,8 @@
    <translation>এখানে {name}-এর সবচেয়ে নতুন মডেল ব্যবহার করা যায় না। {fault}</translation>
   </message>
   <message>
-   <source>The newest model on this computer is asked: this takes some seconds…</source>
-   <translation>এই কম্পিউটারের সবচেয়ে নতুন মডেলকে জিজ্ঞাসা করা হচ্ছে: কয়েক সেকেন্ড লাগে…</translation>
+   <source>The newest model on this computer is loaded: this takes some seconds…</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The next start goes on from the last epoch.</source>
@@ -5102,6 +5282,10 @@
   <message>
    <source>The process that hosts experts was started twice.</source>
    <translation>এক্সপার্ট রাখার প্রক্রিয়া দুবার চালু হয়েছে।</translation>
+  </message>
+  <message>
+   <source>The process with the model has ended.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>The processor</source>
@@ -5940,6 +6124,10 @@
    <translation>এই লিংকেই আপনি ঢুকেছেন; এতে অন্যরাও ঢুকতে পারে।</translation>
   </message>
   <message>
+   <source>This line is not a question: {error}.</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>This link cannot be read: {error}.</source>
    <translation>এই লিংক পড়া যায় না: {error}।</translation>
   </message>
@@ -6026,6 +6214,10 @@
   <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
    <translation>Potluck-এর এই সংস্করণ তার লেখা অন্যভাবে পড়ে, তাই এই কম্পিউটারে প্রকল্পটি নতুন করে শুরু হচ্ছে; আগেরটি {folder}-এ রাখা হয়েছে।</translation>
+  </message>
+  <message>
+   <source>Those of these steps are: {kept_ones}.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Threads that train</source>
@@ -6304,8 +6496,8 @@
    <translation>ইনপুট ছাড়া এত সময় না গেলে (&amp;I)</translation>
   </message>
   <message>
-   <source>Up to {size} each way in an epoch. {cost}</source>
-   <translation>প্রতি ইপকে দুই দিকে {size} পর্যন্ত। {cost}</translation>
+   <source>Up to {size} each way for a step of the model. {cost}</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Update Potluck here.</source>
@@ -6336,8 +6528,16 @@
    <translation>কম শব্দ ব্যবহার করুন।</translation>
   </message>
   <message>
+   <source>Use it again</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>Use printable letters.</source>
    <translation>ছাপা যায় এমন অক্ষর ব্যবহার করুন।</translation>
+  </message>
+  <message>
+   <source>Use the card {name} again</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
@@ -6448,6 +6648,10 @@
    <translation>যা ঘটেছে</translation>
   </message>
   <message>
+   <source>What is a sample?</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>What is here already is kept, and it goes on there the next time.</source>
    <translation>যা এসে গেছে তা থাকে, পরের বার সেখান থেকেই চলে।</translation>
   </message>
@@ -6524,6 +6728,10 @@
    <translation>কখন</translation>
   </message>
   <message>
+   <source>When &amp;nobody is reached</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>When I &amp;log in starts</source>
    <translation>লগইন করলে চালু হয় (&amp;L)</translation>
   </message>
@@ -6540,8 +6748,24 @@
    <translation>কখন চলেছে</translation>
   </message>
   <message>
+   <source>When something is &amp;reached, such as 100 steps</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>When the &amp;disk is full</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
+   <source>When the collaboration &amp;ends</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>When the window c&amp;loses</source>
    <translation>জানালা বন্ধ হলে (&amp;L)</translation>
+  </message>
+  <message>
+   <source>When training &amp;stops and needs you</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>Where it &amp;is said</source>
@@ -6868,6 +7092,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>আপনার আপলোড সীমা {limit} সবার ধাপ লম্বা করে, {shorter} s-এর বদলে প্রায় {longer} s: এই কম্পিউটার তার অংশ না পাঠানো পর্যন্ত অন্যরা অপেক্ষা করে। সেটিংসে এটি বাড়াতে পারেন।</translation>
   </message>
   <message>
+   <source>Your week</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>[experts] must have width {width} and {layers} layers, as [model] has, not {other} and {others}.</source>
    <translation>[experts]-এর প্রস্থ {width} ও স্তর {layers}টি হতে হবে, [model]-এর মতো, {other} ও {others} নয়।</translation>
   </message>
@@ -6878,6 +7106,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>about {time} left</source>
    <translation>প্রায় {time} বাকি</translation>
+  </message>
+  <message>
+   <source>after step {step}</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>ahead of</source>
@@ -6938,6 +7170,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>by mobile radio</source>
    <translation>মোবাইল নেটওয়ার্কে</translation>
+  </message>
+  <message>
+   <source>by step; lower is better</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>called, some time ago,</source>
@@ -7118,10 +7354,6 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>letters</source>
    <translation>অক্ষর</translation>
-  </message>
-  <message>
-   <source>loss{unit} by epoch; lower is better</source>
-   <translation>ইপক ধরে লস{unit}; কম হলে ভালো</translation>
   </message>
   <message>
    <source>make {name} a moderator</source>
@@ -7688,6 +7920,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{name} (আপনি)</translation>
   </message>
   <message>
+   <source>{name} alone</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>{name} alone: {loss}</source>
    <translation>শুধু {name}: {loss}</translation>
   </message>
@@ -7792,16 +8028,16 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{name}, আয়োজক {organiser}</translation>
   </message>
   <message>
-   <source>{name}, peer {peer}, {epochs} epochs</source>
-   <translation>{name}, পিয়ার {peer}, {epochs} ইপক</translation>
+   <source>{name}, peer {peer}, part of {epochs} steps</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>{name}, signed {moment} by the key {fingerprint}. Compare that with the one that its maker shows you.</source>
    <translation>{name}, {moment}-এ সই করা, চাবি {fingerprint}। যিনি বানিয়েছেন তিনি যেটি দেখান তার সঙ্গে মেলান।</translation>
   </message>
   <message>
-   <source>{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one</source>
-   <translation>{name}, {role}, পিয়ার {peer}, ইপক {epoch}, এতে {samples}টি নমুনা</translation>
+   <source>{name}, {role}, peer {peer}, at step {epoch}, {samples} samples in this one</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>{needed} MB are needed in {folder}, and {free} MB are free.</source>
@@ -7916,8 +8152,8 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{repository} হাবের কোনো মডেলের নাম নয়।</translation>
   </message>
   <message>
-   <source>{right} {guesses} right at epoch {epoch}</source>
-   <translation>{epoch} ইপকে {right} {guesses} ঠিক</translation>
+   <source>{right} {guesses} right at step {epoch}</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>{rows} samples lie ready</source>
@@ -8080,8 +8316,8 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{title} ({device}) {refusal}</translation>
   </message>
   <message>
-   <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>
-   <translation>{title}: ইপক {first_epoch}-এ {first}, ইপক {last_epoch}-এ {last}।</translation>
+   <source>{title}: {first} at step {first_epoch}, {last} at step {last_epoch}.</source>
+   <translation type="unfinished"></translation>
   </message>
   <message>
    <source>{until} is not a valid time of day.</source>

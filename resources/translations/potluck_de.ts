@@ -96,6 +96,10 @@
    <translation>&amp;Kopieren</translation>
   </message>
   <message>
+   <source>&amp;Copy the text</source>
+   <translation>Text &amp;kopieren</translation>
+  </message>
+  <message>
    <source>&amp;Dark</source>
    <translation>&amp;Dunkel</translation>
   </message>
@@ -368,8 +372,32 @@
    <translation>--set {words} setzt nichts.</translation>
   </message>
   <message>
+   <source>1 000 of the model's steps have your work in them.</source>
+   <translation>In 1 000 Schritten des Modells steckt Arbeit dieses Rechners.</translation>
+  </message>
+  <message>
+   <source>1 000 steps</source>
+   <translation>1 000 Schritte</translation>
+  </message>
+  <message>
    <source>1 volunteer here</source>
    <translation>1 wirkt mit</translation>
+  </message>
+  <message>
+   <source>10 of the model's steps have your work in them.</source>
+   <translation>In 10 Schritten des Modells steckt Arbeit dieses Rechners.</translation>
+  </message>
+  <message>
+   <source>10 steps</source>
+   <translation>10 Schritte</translation>
+  </message>
+  <message>
+   <source>100 of the model's steps have your work in them.</source>
+   <translation>In 100 Schritten des Modells steckt Arbeit dieses Rechners.</translation>
+  </message>
+  <message>
+   <source>100 steps</source>
+   <translation>100 Schritte</translation>
   </message>
   <message>
    <source>12 million numbers: some hundred megabytes of text, and several computers that run for days.</source>
@@ -524,6 +552,10 @@
    <translation>Einen Augenblick…</translation>
   </message>
   <message>
+   <source>A month ago this computer gave its time for the first time.</source>
+   <translation>Vor einem Monat hat dieser Rechner zum ersten Mal mitgerechnet.</translation>
+  </message>
+  <message>
    <source>A name of its own</source>
    <translation>Ein eigener Name</translation>
   </message>
@@ -582,6 +614,22 @@
   <message>
    <source>A router's own rule, if you make one, should lead TCP and UDP of this port here; none is needed.</source>
    <translation>Eine eigene Regel im Router sollte TCP und UDP dieses Ports hierher leiten; nötig ist keine.</translation>
+  </message>
+  <message>
+   <source>A sample is a picture of a written digit. The model guesses which one it is.</source>
+   <translation>Ein Beispiel ist das Bild einer geschriebenen Ziffer. Das Modell rät, welche es ist.</translation>
+  </message>
+  <message>
+   <source>A sample is a text of at most {size} words and parts of words. Some of them are covered, and the model guesses what stands there.</source>
+   <translation>Ein Beispiel ist ein Text aus höchstens {size} Wörtern und Wortteilen. Einige davon sind verdeckt, und das Modell rät, was dort steht.</translation>
+  </message>
+  <message>
+   <source>A sample is one example of what the model learns. It guesses, and is told what was right.</source>
+   <translation>Ein Beispiel ist ein Stück von dem, was das Modell lernt. Es rät und erfährt, was richtig war.</translation>
+  </message>
+  <message>
+   <source>A sample is {size} letters of a text. The model guesses each one from those before it.</source>
+   <translation>Ein Beispiel sind {size} Buchstaben eines Textes. Das Modell rät jeden aus denen davor.</translation>
   </message>
   <message>
    <source>A shard is not what was written.</source>
@@ -820,6 +868,10 @@
    <translation>In einer Minute noch einmal fragen.</translation>
   </message>
   <message>
+   <source>Ask again in a moment.</source>
+   <translation>Gleich noch einmal fragen.</translation>
+  </message>
+  <message>
    <source>Ask for a new link.</source>
    <translation>Bitten Sie um einen neuen Link.</translation>
   </message>
@@ -1014,6 +1066,10 @@
   <message>
    <source>C&amp;ancel</source>
    <translation>&amp;Abbrechen</translation>
+  </message>
+  <message>
+   <source>C&amp;lose</source>
+   <translation>Sch&amp;ließen</translation>
   </message>
   <message>
    <source>C&amp;opy the code</source>
@@ -1328,12 +1384,24 @@
    <translation>Rechnet mit</translation>
   </message>
   <message>
+   <source>Cop&amp;y</source>
+   <translation>Ko&amp;pieren</translation>
+  </message>
+  <message>
+   <source>Copied</source>
+   <translation>Kopiert</translation>
+  </message>
+  <message>
    <source>Copies of the model</source>
    <translation>Kopien des Modells</translation>
   </message>
   <message>
    <source>Copy it again, or make it again with: potluck data verify {folder} --again</source>
    <translation>Sie neu kopieren, oder neu machen mit: potluck data verify {folder} --again</translation>
+  </message>
+  <message>
+   <source>Copy the model's answer</source>
+   <translation>Die Antwort des Modells kopieren</translation>
   </message>
   <message>
    <source>Copy the shards from another place, or cut the text again.</source>
@@ -1456,6 +1524,10 @@
    <translation>Entscheidungen anderer Rollen.</translation>
   </message>
   <message>
+   <source>Details</source>
+   <translation>Einzelheiten</translation>
+  </message>
+  <message>
    <source>Did not arrive in time</source>
    <translation>Kam nicht rechtzeitig an</translation>
   </message>
@@ -1470,6 +1542,10 @@
   <message>
    <source>Disk f&amp;or data</source>
    <translation>Platz a&amp;uf der Platte</translation>
+  </message>
+  <message>
+   <source>Dismiss</source>
+   <translation>Ausblenden</translation>
   </message>
   <message>
    <source>Do not trust this file.</source>
@@ -1548,36 +1624,12 @@
    <translation>Beenden…</translation>
   </message>
   <message>
-   <source>Epoch {epoch}</source>
-   <translation>Epoche {epoch}</translation>
-  </message>
-  <message>
    <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
    <translation>In Epoche {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jeder Epoche mehr, bis zu seinem Anteil.</translation>
   </message>
   <message>
-   <source>Epoch {epoch} of {last}</source>
-   <translation>Epoche {epoch} von {last}</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}, signed by {signed} of {members}.</source>
-   <translation>Epoche {epoch}, unterschrieben von {signed} der {members} Mitglieder.</translation>
-  </message>
-  <message>
    <source>Epoch {epoch}: contributions that arrived only in part: {missing}.</source>
    <translation>Epoche {epoch}: Beiträge, die nur teilweise ankamen: {missing}.</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}: {answer}</source>
-   <translation>Epoche {epoch}: {answer}</translation>
-  </message>
-  <message>
-   <source>Errors on text that it has never seen</source>
-   <translation>Fehler bei unbekanntem Text</translation>
-  </message>
-  <message>
-   <source>Errors on text that it learns from</source>
-   <translation>Fehler beim Lerntext</translation>
   </message>
   <message>
    <source>Ever&amp;y night</source>
@@ -1646,6 +1698,10 @@
   <message>
    <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
    <translation>Fertig: Mit Epoche {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
+  </message>
+  <message>
+   <source>First contribution</source>
+   <translation>Erster Beitrag</translation>
   </message>
   <message>
    <source>Folder of texts</source>
@@ -1864,6 +1920,10 @@
    <translation>Grafikkarte von NVIDIA (CUDA {version})</translation>
   </message>
   <message>
+   <source>Graphics card {name}</source>
+   <translation>Grafikkarte {name}</translation>
+  </message>
+  <message>
    <source>Half of what is free</source>
    <translation>Hälfte des freien</translation>
   </message>
@@ -1888,8 +1948,8 @@
    <translation>Verlust am Prüftext</translation>
   </message>
   <message>
-   <source>Held-out loss at epoch {epoch}: {loss}.</source>
-   <translation>Verlust am Prüftext in Epoche {epoch}: {loss}.</translation>
+   <source>Held-out loss at step {epoch}: {loss}.</source>
+   <translation>Verlust am Prüftext bei Schritt {epoch}: {loss}.</translation>
   </message>
   <message>
    <source>Helped to average</source>
@@ -1994,6 +2054,10 @@
   <message>
    <source>In order</source>
    <translation>In Ordnung</translation>
+  </message>
+  <message>
+   <source>In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps of the model.</source>
+   <translation>In der Woche ab {day} hat dieser Rechner {duration} lang an {number} Tagen mitgerechnet, und {samples} Beispiele gingen in Schritte des Modells ein.</translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -2336,6 +2400,10 @@
    <translation>Große Modelle brauchen mehr; POTLUCK_HOME kann einen Ordner auf einer anderen Festplatte nennen.</translation>
   </message>
   <message>
+   <source>Last 7 days</source>
+   <translation>Letzte 7 Tage</translation>
+  </message>
+  <message>
    <source>Layer {layer} has no expert at all, so nothing comes through the model.</source>
    <translation>Schicht {layer} hat gar keinen Experten, also kommt nichts durch das Modell.</translation>
   </message>
@@ -2556,10 +2624,6 @@
    <translation>Ansehen</translation>
   </message>
   <message>
-   <source>Look at the &amp;held-out text now</source>
-   <translation>Jetzt am Prüf&amp;text messen</translation>
-  </message>
-  <message>
    <source>Look at the lines above.</source>
    <translation>Sehen Sie in die Zeilen darüber.</translation>
   </message>
@@ -2628,8 +2692,16 @@
    <translation>Darf Potluck diesen Rechner nutzen?</translation>
   </message>
   <message>
+   <source>May compute</source>
+   <translation>Darf rechnen</translation>
+  </message>
+  <message>
    <source>Mbit/s</source>
    <translation>Mbit/s</translation>
+  </message>
+  <message>
+   <source>Measure w&amp;hat the model can do now</source>
+   <translation>Jetzt messen, &amp;was das Modell kann</translation>
   </message>
   <message>
    <source>Memor&amp;y, at most</source>
@@ -2642,6 +2714,14 @@
   <message>
    <source>Memory is kept &amp;for</source>
    <translation>Speicher bleibt belegt &amp;für</translation>
+  </message>
+  <message>
+   <source>Mistakes on text that it has never seen</source>
+   <translation>Fehler bei unbekanntem Text</translation>
+  </message>
+  <message>
+   <source>Mistakes on text that it learns from</source>
+   <translation>Fehler beim Lerntext</translation>
   </message>
   <message>
    <source>Model</source>
@@ -3236,8 +3316,16 @@
    <translation>An bis {moment}, was auch immer die Regeln sagen</translation>
   </message>
   <message>
+   <source>Once a &amp;week, what you gave</source>
+   <translation>Einmal in der &amp;Woche der eigene Beitrag</translation>
+  </message>
+  <message>
    <source>One moderator can hold {most} computers at a time.</source>
    <translation>Eine Person der Moderation kann {most} Rechner zugleich auf Zeit sperren.</translation>
+  </message>
+  <message>
+   <source>One month</source>
+   <translation>Ein Monat</translation>
   </message>
   <message>
    <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
@@ -3384,8 +3472,28 @@
    <translation>Anhalten (Leertaste)</translation>
   </message>
   <message>
+   <source>Pause it</source>
+   <translation>Anhalten</translation>
+  </message>
+  <message>
+   <source>Pause the card {name}</source>
+   <translation>Die Karte {name} anhalten</translation>
+  </message>
+  <message>
    <source>Paused</source>
    <translation>Angehalten</translation>
+  </message>
+  <message>
+   <source>Paused by you</source>
+   <translation>Von Hand angehalten</translation>
+  </message>
+  <message>
+   <source>Paused by you until {moment}</source>
+   <translation>Von Hand angehalten bis {moment}</translation>
+  </message>
+  <message>
+   <source>Paused by you, as all cards are</source>
+   <translation>Von Hand angehalten, wie alle Karten</translation>
   </message>
   <message>
    <source>Paused by you: nothing is computed until you switch contributing on again.</source>
@@ -3522,6 +3630,10 @@
   <message>
    <source>Potluck may work for a part of it</source>
    <translation>Potluck darf einen Teil davon arbeiten</translation>
+  </message>
+  <message>
+   <source>Potluck met a mistake in itself. What happened is a text on this computer; nothing was sent.</source>
+   <translation>In Potluck selbst ist ein Fehler aufgetreten. Was geschah, steht als Text auf diesem Rechner; nichts wurde gesendet.</translation>
   </message>
   <message>
    <source>Potluck refuses this program</source>
@@ -3704,6 +3816,10 @@
    <translation>Den Ordner umbenennen.</translation>
   </message>
   <message>
+   <source>Report</source>
+   <translation>Bericht</translation>
+  </message>
+  <message>
    <source>Rest above a power of</source>
    <translation>Ruht über einer Leistung von</translation>
   </message>
@@ -3762,6 +3878,10 @@
   <message>
    <source>Restore a backup.</source>
    <translation>Bitte eine Sicherung zurückspielen.</translation>
+  </message>
+  <message>
+   <source>Rests: Potluck is paused</source>
+   <translation>Ruht: Potluck ist angehalten</translation>
   </message>
   <message>
    <source>Resuming…</source>
@@ -3892,6 +4012,10 @@
    <translation>Schicken Sie ihn denen, die Sie einladen, oder lassen Sie ihn scannen.</translation>
   </message>
   <message>
+   <source>Send this text to those who make Potluck, if you want it mended: they do not have it. Your folders and links are left out of it.</source>
+   <translation>Wer den Fehler behoben haben möchte, schickt diesen Text denen, die Potluck machen: Sie haben ihn nicht. Eigene Ordner und Links stehen nicht darin.</translation>
+  </message>
+  <message>
    <source>Sending a model needs your token of the hub, and there is none.</source>
    <translation>Ein Modell zu senden braucht das eigene Token des Hubs, und es gibt keines.</translation>
   </message>
@@ -3934,6 +4058,10 @@
   <message>
    <source>Share</source>
    <translation>Anteil</translation>
+  </message>
+  <message>
+   <source>Show &amp;what happened</source>
+   <translation>Zeigen, &amp;was geschah</translation>
   </message>
   <message>
    <source>Sign</source>
@@ -4120,6 +4248,22 @@
    <translation>Zustand: {words}</translation>
   </message>
   <message>
+   <source>Step of the model that is asked</source>
+   <translation>Schritt des Modells, das gefragt wird</translation>
+  </message>
+  <message>
+   <source>Step {epoch}, signed by {signed} of {members}.</source>
+   <translation>Schritt {epoch}, unterschrieben von {signed} von {members}.</translation>
+  </message>
+  <message>
+   <source>Step {step}</source>
+   <translation>Schritt {step}</translation>
+  </message>
+  <message>
+   <source>Step {step} of {last}</source>
+   <translation>Schritt {step} von {last}</translation>
+  </message>
+  <message>
    <source>Stop downloading?</source>
    <translation>Das Laden abbrechen?</translation>
   </message>
@@ -4222,6 +4366,10 @@
   <message>
    <source>Text: {flow}</source>
    <translation>Text: {flow}</translation>
+  </message>
+  <message>
+   <source>Thank you</source>
+   <translation>Danke</translation>
   </message>
   <message>
    <source>That is as much as a fridge takes in {number} days.</source>
@@ -4346,6 +4494,14 @@
   <message>
    <source>The backup {file} is damaged.</source>
    <translation>Die Sicherung {file} ist beschädigt.</translation>
+  </message>
+  <message>
+   <source>The bars show who gave how much in the last 7 days.</source>
+   <translation>Die Balken zeigen, wer in den letzten 7 Tagen wie viel beigetragen hat.</translation>
+  </message>
+  <message>
+   <source>The bars show who gave how much since {day}, when this computer first saw the leaderboard.</source>
+   <translation>Die Balken zeigen, wer seit {day} wie viel beigetragen hat; da sah dieser Rechner die Rangliste zum ersten Mal.</translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
@@ -4514,6 +4670,14 @@
   <message>
    <source>The credentials of {address} cannot be used.</source>
    <translation>Die Zugangsdaten von {address} sind nicht brauchbar.</translation>
+  </message>
+  <message>
+   <source>The curve is empty: it begins with the first step.</source>
+   <translation>Die Kurve ist leer: Sie beginnt mit dem ersten Schritt.</translation>
+  </message>
+  <message>
+   <source>The curves show the loss{unit}: it is 0 for a model that never errs.</source>
+   <translation>Die Kurven zeigen den Verlust{unit}: Er ist 0 bei einem Modell, das sich nie irrt.</translation>
   </message>
   <message>
    <source>The data are other ones than before, so reading begins anew.</source>
@@ -4788,10 +4952,6 @@
    <translation>Den Grund nennt das Protokoll {logs}.</translation>
   </message>
   <message>
-   <source>The loss curve is empty: it begins with the first epoch.</source>
-   <translation>Die Verlustkurve ist leer: Sie beginnt mit der ersten Epoche.</translation>
-  </message>
-  <message>
    <source>The manifest has {count} bytes; {most} are allowed.</source>
    <translation>Das Manifest hat {count} Byte; erlaubt sind {most}.</translation>
   </message>
@@ -4836,8 +4996,8 @@
    <translation>Das Modell</translation>
   </message>
   <message>
-   <source>The model after epoch {epoch} is in {folder}.</source>
-   <translation>Das Modell nach Epoche {epoch} liegt in {folder}.</translation>
+   <source>The model after step {epoch} is in {folder}.</source>
+   <translation>Das Modell nach Schritt {epoch} liegt in {folder}.</translation>
   </message>
   <message>
    <source>The model cannot be read: {error}.</source>
@@ -4856,6 +5016,10 @@
    <translation>Das Modell liefert Zahlen, die nicht endlich sind.</translation>
   </message>
   <message>
+   <source>The model has taken its first step with your work in it.</source>
+   <translation>Im Modell steckt der erste Schritt mit Arbeit dieses Rechners.</translation>
+  </message>
+  <message>
    <source>The model in {folder} cannot be read: {error}.</source>
    <translation>Das Modell in {folder} lässt sich nicht lesen: {error}.</translation>
   </message>
@@ -4868,12 +5032,28 @@
    <translation>Dem Modell in {folder} fehlen Parameter, etwa {lacking}.</translation>
   </message>
   <message>
+   <source>The model is kept after these steps: {steps}</source>
+   <translation>Aufbewahrt ist das Modell nach diesen Schritten: {steps}</translation>
+  </message>
+  <message>
    <source>The model is of the kind {found}, and this task trains the kind {wanted}.</source>
    <translation>Das Modell ist von der Art {found}, und diese Aufgabe trainiert die Art {wanted}.</translation>
   </message>
   <message>
    <source>The model knows {vocab_size} pieces of text, and its tokenizer {pieces}.</source>
    <translation>Das Modell kennt {vocab_size} Textteile, und sein Tokenizer {pieces}.</translation>
+  </message>
+  <message>
+   <source>The model of step {epoch} is not kept on this computer.</source>
+   <translation>Das Modell von Schritt {epoch} ist auf diesem Rechner nicht aufbewahrt.</translation>
+  </message>
+  <message>
+   <source>The model on this computer is asked…</source>
+   <translation>Das Modell auf diesem Rechner wird gefragt…</translation>
+  </message>
+  <message>
+   <source>The model takes a step when {samples} of them are computed, on all computers together.</source>
+   <translation>Das Modell macht einen Schritt, sobald alle Rechner zusammen {samples} davon gerechnet haben.</translation>
   </message>
   <message>
    <source>The model to begin with has its tokenizer.</source>
@@ -4984,8 +5164,8 @@
    <translation>Das neueste Modell von {name} hier ist nicht brauchbar. {fault}</translation>
   </message>
   <message>
-   <source>The newest model on this computer is asked: this takes some seconds…</source>
-   <translation>Das neueste Modell auf diesem Rechner wird gefragt: Das dauert einige Sekunden…</translation>
+   <source>The newest model on this computer is loaded: this takes some seconds…</source>
+   <translation>Das neueste Modell auf diesem Rechner wird geladen: Das dauert einige Sekunden…</translation>
   </message>
   <message>
    <source>The next start goes on from the last epoch.</source>
@@ -5102,6 +5282,10 @@
   <message>
    <source>The process that hosts experts was started twice.</source>
    <translation>Der Prozess, der Experten beherbergt, wurde zweimal gestartet.</translation>
+  </message>
+  <message>
+   <source>The process with the model has ended.</source>
+   <translation>Der Prozess mit dem Modell ist beendet.</translation>
   </message>
   <message>
    <source>The processor</source>
@@ -5940,6 +6124,10 @@
    <translation>Das ist der Link, mit dem Sie gekommen sind; er lässt auch andere herein.</translation>
   </message>
   <message>
+   <source>This line is not a question: {error}.</source>
+   <translation>Diese Zeile ist keine Frage: {error}.</translation>
+  </message>
+  <message>
    <source>This link cannot be read: {error}.</source>
    <translation>Dieser Link ist nicht lesbar: {error}.</translation>
   </message>
@@ -6026,6 +6214,10 @@
   <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
    <translation>Diese Version von Potluck liest den Text auf andere Weise, darum beginnt das Projekt auf diesem Computer neu; das frühere liegt in {folder}.</translation>
+  </message>
+  <message>
+   <source>Those of these steps are: {kept_ones}.</source>
+   <translation>Aufbewahrt sind die von diesen Schritten: {kept_ones}.</translation>
   </message>
   <message>
    <source>Threads that train</source>
@@ -6304,8 +6496,8 @@
    <translation>Bis so lange keine E&amp;ingabe kam</translation>
   </message>
   <message>
-   <source>Up to {size} each way in an epoch. {cost}</source>
-   <translation>Je Epoche bis zu {size} in jede Richtung. {cost}</translation>
+   <source>Up to {size} each way for a step of the model. {cost}</source>
+   <translation>Bis zu {size} in jede Richtung für einen Schritt des Modells. {cost}</translation>
   </message>
   <message>
    <source>Update Potluck here.</source>
@@ -6336,8 +6528,16 @@
    <translation>Weniger Wörter verwenden.</translation>
   </message>
   <message>
+   <source>Use it again</source>
+   <translation>Wieder verwenden</translation>
+  </message>
+  <message>
    <source>Use printable letters.</source>
    <translation>Nehmen Sie druckbare Buchstaben.</translation>
+  </message>
+  <message>
+   <source>Use the card {name} again</source>
+   <translation>Die Karte {name} wieder verwenden</translation>
   </message>
   <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
@@ -6448,6 +6648,10 @@
    <translation>Was geschah</translation>
   </message>
   <message>
+   <source>What is a sample?</source>
+   <translation>Was ist ein Beispiel?</translation>
+  </message>
+  <message>
    <source>What is here already is kept, and it goes on there the next time.</source>
    <translation>Was schon hier ist, bleibt, und dort geht es beim nächsten Mal weiter.</translation>
   </message>
@@ -6524,6 +6728,10 @@
    <translation>Wann</translation>
   </message>
   <message>
+   <source>When &amp;nobody is reached</source>
+   <translation>Wenn &amp;niemand erreicht wird</translation>
+  </message>
+  <message>
    <source>When I &amp;log in starts</source>
    <translation>Beim Anmelden sta&amp;rtet</translation>
   </message>
@@ -6540,8 +6748,24 @@
    <translation>Wann es lief</translation>
   </message>
   <message>
+   <source>When something is &amp;reached, such as 100 steps</source>
+   <translation>Wenn etwas e&amp;rreicht ist, etwa 100 Schritte</translation>
+  </message>
+  <message>
+   <source>When the &amp;disk is full</source>
+   <translation>Wenn die Fest&amp;platte voll ist</translation>
+  </message>
+  <message>
+   <source>When the collaboration &amp;ends</source>
+   <translation>Wenn das Projekt &amp;endet</translation>
+  </message>
+  <message>
    <source>When the window c&amp;loses</source>
    <translation>Beim &amp;Schließen des Fensters</translation>
+  </message>
+  <message>
+   <source>When training &amp;stops and needs you</source>
+   <translation>Wenn das &amp;Training stillsteht und Hilfe braucht</translation>
   </message>
   <message>
    <source>Where it &amp;is said</source>
@@ -6868,6 +7092,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Die eigene Grenze von {limit} fürs Hochladen verlängert die Schritte aller auf etwa {longer} s statt {shorter} s: Die anderen warten, bis dieser Rechner seinen Teil gesendet hat. In den Einstellungen lässt sie sich erhöhen.</translation>
   </message>
   <message>
+   <source>Your week</source>
+   <translation>Die Woche</translation>
+  </message>
+  <message>
    <source>[experts] must have width {width} and {layers} layers, as [model] has, not {other} and {others}.</source>
    <translation>[experts] muss die Breite {width} und {layers} Schichten haben wie [model], nicht {other} und {others}.</translation>
   </message>
@@ -6878,6 +7106,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>about {time} left</source>
    <translation>noch etwa {time}</translation>
+  </message>
+  <message>
+   <source>after step {step}</source>
+   <translation>nach Schritt {step}</translation>
   </message>
   <message>
    <source>ahead of</source>
@@ -6938,6 +7170,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>by mobile radio</source>
    <translation>per Mobilfunk</translation>
+  </message>
+  <message>
+   <source>by step; lower is better</source>
+   <translation>nach Schritten; je tiefer, desto besser</translation>
   </message>
   <message>
    <source>called, some time ago,</source>
@@ -7118,10 +7354,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>letters</source>
    <translation>Buchstaben</translation>
-  </message>
-  <message>
-   <source>loss{unit} by epoch; lower is better</source>
-   <translation>Verlust{unit}; weniger ist besser</translation>
   </message>
   <message>
    <source>make {name} a moderator</source>
@@ -7688,6 +7920,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} (hier)</translation>
   </message>
   <message>
+   <source>{name} alone</source>
+   <translation>{name} allein</translation>
+  </message>
+  <message>
    <source>{name} alone: {loss}</source>
    <translation>{name} allein: {loss}</translation>
   </message>
@@ -7792,16 +8028,16 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name}, Leitung: {organiser}</translation>
   </message>
   <message>
-   <source>{name}, peer {peer}, {epochs} epochs</source>
-   <translation>{name}, Kennung {peer}, {epochs} Epochen</translation>
+   <source>{name}, peer {peer}, part of {epochs} steps</source>
+   <translation>{name}, Kennung {peer}, an {epochs} Schritten beteiligt</translation>
   </message>
   <message>
    <source>{name}, signed {moment} by the key {fingerprint}. Compare that with the one that its maker shows you.</source>
    <translation>{name}, unterschrieben {moment} mit dem Schlüssel {fingerprint}. Vergleichen Sie ihn mit dem, den Ihnen der Macher zeigt.</translation>
   </message>
   <message>
-   <source>{name}, {role}, peer {peer}, at epoch {epoch}, {samples} samples in this one</source>
-   <translation>{name}, {role}, Kennung {peer}, in Epoche {epoch}, darin {samples} Beispiele</translation>
+   <source>{name}, {role}, peer {peer}, at step {epoch}, {samples} samples in this one</source>
+   <translation>{name}, {role}, Kennung {peer}, bei Schritt {epoch}, darin {samples} Beispiele</translation>
   </message>
   <message>
    <source>{needed} MB are needed in {folder}, and {free} MB are free.</source>
@@ -7916,8 +8152,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{repository} ist kein Name eines Modells auf dem Hub.</translation>
   </message>
   <message>
-   <source>{right} {guesses} right at epoch {epoch}</source>
-   <translation>{right} {guesses} richtig in Epoche {epoch}</translation>
+   <source>{right} {guesses} right at step {epoch}</source>
+   <translation>{right} {guesses} richtig bei Schritt {epoch}</translation>
   </message>
   <message>
    <source>{rows} samples lie ready</source>
@@ -8080,8 +8316,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{title} ({device}) {refusal}</translation>
   </message>
   <message>
-   <source>{title}: {first} at epoch {first_epoch}, {last} at epoch {last_epoch}.</source>
-   <translation>{title}: {first} in Epoche {first_epoch}, {last} in Epoche {last_epoch}.</translation>
+   <source>{title}: {first} at step {first_epoch}, {last} at step {last_epoch}.</source>
+   <translation>{title}: {first} bei Schritt {first_epoch}, {last} bei Schritt {last_epoch}.</translation>
   </message>
   <message>
    <source>{until} is not a valid time of day.</source>

@@ -54,6 +54,8 @@ MEANING = LossView(
 )
 """This computer's last look at the held-out text."""
 TRAINING = verdicts.contributing("training", others=2, samples=1264, target=TARGET, epoch=40)
+WEEK = (0.2, 0.8, 0.0)
+"""Who gave how much lately."""
 PEOPLE = (("lantern7", "Ada's laptop", 104.2), ("maple2xk", "Bee", 61.8), ("quiet4vd", "Kitchen PC", 9.4))
 
 
@@ -96,6 +98,7 @@ def standings(epoch: int) -> list[LeaderboardRow]:
             is_me=place == 1,
             samples=round(share * epoch * TARGET),
             share=share,
+            week=WEEK[place],
             epochs=epoch,
         )
         for place, ((peer, name, _), share) in enumerate(zip(PEOPLE, shares, strict=True))
@@ -147,6 +150,7 @@ def snapshot(verdict: Verdict = TRAINING, *, epoch: int = 40, samples: int = 126
         samples_per_s=175.4 if contributing else 113.6,
         peers=peers(activity, epoch),
         leaderboard=standings(epoch) if epoch else [],
+        week_since="2025-10-06" if epoch else "",
         curve=curve(epoch),
         reach=ReachView(
             "punchable",

@@ -30,10 +30,11 @@ def test_peers_say_who_what_and_how_fast(qt, examples):
 def test_leaderboard_has_ranks_and_shares(qt, examples):
     model = leaderboard_table()
     model.follow(examples.snapshot().leaderboard)
-    assert [shown(model, 0, column) for column in range(4)] == ["1", "Ada's laptop", "48 660", "59 %"]
-    assert model.index(0, 3).data(SHARE_ROLE) == 1.0
-    assert model.index(1, 3).data(SHARE_ROLE) == pytest.approx(0.352 / 0.594)
-    assert model.index(1, 3).data() == "35 %"
+    assert [shown(model, 0, column) for column in range(5)] == ["1", "Ada's laptop", "48 660", "59 %", "20 %"]
+    assert model.index(1, 4).data(SHARE_ROLE) == 1.0, "who gave most lately, whoever stands first"
+    assert model.index(0, 4).data(SHARE_ROLE) == pytest.approx(0.2 / 0.8)
+    assert model.index(2, 4).data(SHARE_ROLE) == 0.0
+    assert shown(model, 2, 4) == text.NOTHING
     assert model.index(0, 1).data(SHARE_ROLE) is None
 
 

@@ -1,6 +1,8 @@
 """What the pages show, and when they do nothing."""
 
 import msgspec
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from core.api import verdict as verdicts
@@ -52,16 +54,20 @@ def test_model_page_shows_curves_speed_and_peers(parts, examples):
     parts.window.show()
     page = open_page(parts, "model")
     parts.store.put(examples.snapshot())
-    assert "5.35 nats at epoch 40" in page.training.accessibleDescription()
+    assert "5.35 nats at step 40" in page.training.accessibleDescription()
     assert "6.31" in page.heldout.accessibleDescription()
     said = words(page)
-    assert "31 of 100 blanks right at epoch 40; word frequencies alone 6 of 100" in said
+    assert "31 of 100 blanks right at step 40; word frequencies alone 6 of 100" in said
     assert "175 samples a second together, 62 of them on this computer" in said
     assert page.sentences.words[0] == (
         "If the file does not [exist], an error is raised and the [file, not: stream] is closed."
     )
     assert len(page.sentences.words) == 3
     assert page.peers.table.model().rowCount() == 4
+    assert "nats" not in said, "which stand behind a button"
+    QTest.mouseClick(page.details.button, Qt.MouseButton.LeftButton)
+    assert "The curves show the loss (nats)" in page.details.words
+    assert "Held-out loss: " in page.details.words
 
 
 def test_people_page_says_my_place(parts, examples):
@@ -70,6 +76,10 @@ def test_people_page_says_my_place(parts, examples):
     parts.store.put(examples.snapshot())
     said = words(page)
     assert "You are number 2 of 3." in said
+    assert "The bars show who gave how much since Mon 6 Oct, when this computer first saw" in said
+    week = msgspec.structs.replace(examples.snapshot(), week_since="2025-10-02")
+    parts.store.put(week)
+    assert "The bars show who gave how much in the last 7 days." in words(page)
     assert "19 824 samples more to reach Ada's laptop. Kitchen PC is 24 412 behind." in said
 
 

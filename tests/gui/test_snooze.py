@@ -5,9 +5,9 @@ import pytest
 from PySide6.QtCore import QDateTime
 
 from app.engine.store import Store
-from app.looks.choices import Choices
+from app.looks.choices import Choices, NoticeKind
 from app.shell import notifier
-from app.shell.notifier import Notifier
+from app.shell.notifier import Notifier, kind_of
 from app.views.tray import Tray
 from core.api import verdict as verdicts
 from core.api.modes import OFF
@@ -115,7 +115,7 @@ def test_silence_that_lasts_is_told(told, until):
 @pytest.mark.parametrize("why", ["it passes", "somebody looks", "not wanted", "nothing is wrong"])
 def test_desktop_is_not_bothered_when_need_not_be(told, examples, until, why):
     _, store, choices, said, looks = told
-    choices.notifications = why != "not wanted"
+    choices.choose_notice(NoticeKind.AWAY, wanted=why != "not wanted")
     looks += [True] if why == "somebody looks" else []
     verdict = verdicts.paused() if why == "nothing is wrong" else OFFLINE
     store.put(msgspec.structs.replace(examples.snapshot(), verdict=verdict))
@@ -123,6 +123,49 @@ def test_desktop_is_not_bothered_when_need_not_be(told, examples, until, why):
         store.put(examples.snapshot())
     with pytest.raises(AssertionError):
         until(lambda: said, 300)
+
+
+FAILURES = {
+    NoticeKind.STOPPED: verdicts.problem("worker", "Training has ended."),
+    NoticeKind.DISK: verdicts.problem("no_space", "The disk is full."),
+    NoticeKind.AWAY: OFFLINE,
+    NoticeKind.ENDED: verdicts.resting("ended", epoch=7),
+}
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("kind", FAILURES)
+def test_each_failure_is_told_by_its_own_choice(told, examples, until, kind, wanted):
+    _, store, choices, said, _ = told
+    for each in FAILURES:
+        choices.choose_notice(each, wanted=(each is kind) is wanted)
+    store.put(msgspec.structs.replace(examples.snapshot(), verdict=FAILURES[kind]))
+    if wanted:
+        until(lambda: said)
+    else:
+        with pytest.raises(AssertionError):
+            until(lambda: said, 300)
+
+
+def test_computer_that_gets_no_place_is_told():
+    refused = verdicts.not_connected("refused", why="Nobody more is let in.")
+    assert kind_of(refused) is NoticeKind.STOPPED
+
+
+def test_menu_has_one_entry_for_each_notice(parts):
+    menus = parts.window.menus
+    menus.refresh()
+    wanted = {kind for kind, action in menus.notices.items() if action.isChecked()}
+    assert wanted == set(NoticeKind) - {NoticeKind.MILESTONE, NoticeKind.WEEK}
+    for kind, action in menus.notices.items():
+        before = parts.choices.notifies(kind)
+        action.trigger()
+        assert parts.choices.notifies(kind) is not before
+
+
+def test_choice_of_an_earlier_version_holds(tmp_path):
+    (tmp_path / "window.ini").write_text("[General]\nnotifications=no\n")
+    assert not any(map(Choices(tmp_path / "window.ini").notifies, NoticeKind))
 
 
 def test_hidden_window_says_where_it_went_once(told, tmp_path):

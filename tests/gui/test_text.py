@@ -39,34 +39,34 @@ def test_numbers(shown, expected):
 
 def test_the_chart_in_words():
     simple = {"word frequencies": Score(6.3), "bigrams": Score(5.1)}
-    assert text.chart([], LossView()).startswith("The loss curve is empty")
+    assert text.chart([], LossView()).startswith("The curve is empty")
     points = [CurvePoint(1, 8.2, 7.9), CurvePoint(2, 7.0)]
     assert text.chart(points, LossView("masked-word loss", "nats", baselines=dict(simple))) == (
-        "Training loss: 8.20 nats at epoch 1, 7.00 nats at epoch 2. "
-        "Held-out loss: 7.90 nats at epoch 1, 7.90 nats at epoch 1. "
+        "Training loss: 8.20 nats at step 1, 7.00 nats at step 2. "
+        "Held-out loss: 7.90 nats at step 1, 7.90 nats at step 1. "
         "Word frequencies alone: 6.30 nats. Bigrams alone: 5.10 nats."
     )
-    assert text.chart(points[1:], LossView("error")) == "Training loss: 7.00 at epoch 2, 7.00 at epoch 2."
+    assert text.chart(points[1:], LossView("error")) == "Training loss: 7.00 at step 2, 7.00 at step 2."
 
 
 def test_an_evaluation_in_words_has_the_task_s_unit():
     meaning = LossView("masked-word loss", "nats", baselines={"word frequencies": Score(6.31)})
     said = text.evaluated(ModelEvaluation(epoch=40, score=Score(4.81), meaning=meaning))
-    assert said == "Held-out loss at epoch 40: 4.81 nats. Word frequencies alone: 6.31 nats."
+    assert said == "Held-out loss at step 40: 4.81 nats. Word frequencies alone: 6.31 nats."
     assert (
         text.evaluated(ModelEvaluation(epoch=1, score=Score(2.0), meaning=LossView()))
-        == "Held-out loss at epoch 1: 2.00."
+        == "Held-out loss at step 1: 2.00."
     )
-    assert page_text.axis(meaning) == "loss (nats) by epoch; lower is better"
-    assert page_text.axis(LossView()) == "loss by epoch; lower is better"
+    assert page_text.details([], meaning).startswith("The curves show the loss (nats): it is 0 for")
+    assert page_text.details([], LossView()).startswith("The curves show the loss: it is 0 for")
 
 
 def test_guesses_stand_beside_those_of_simple_models():
     baselines = {"word frequencies": Score(6.3, 0.062), "guessing": Score(7)}
     meaning = LossView("loss", guesses="blanks", epoch=1, score=Score(4.81, 0.347), baselines=baselines)
-    assert text.guessing(meaning) == "35 of 100 blanks right at epoch 1; word frequencies alone 6 of 100"
+    assert text.guessing(meaning) == "35 of 100 blanks right at step 1; word frequencies alone 6 of 100"
     assert text.evaluated(ModelEvaluation(epoch=1, score=Score(4.81, 0.347), meaning=meaning)).endswith(
-        " 35 of 100 blanks right at epoch 1; word frequencies alone 6 of 100."
+        " 35 of 100 blanks right at step 1; word frequencies alone 6 of 100."
     )
     assert not text.guessing(LossView("loss", score=Score(4.81)))
     assert not text.guessing(LossView())
@@ -85,10 +85,10 @@ def test_gift_says_what_has_changed_since_somebody_came():
 @pytest.mark.parametrize(
     ("samples_per_s", "epoch", "said"),
     [
-        (0.0, 94, "Epoch 94 of 900"),
-        (1e-9, 94, "Epoch 94 of 900"),
-        (100.0, 900, "Epoch 900 of 900"),
-        (10.0, 94, "Epoch 94 of 900; at this pace it is done on Fri 20 Nov"),
+        (0.0, 94, "Step 94 of 900"),
+        (1e-9, 94, "Step 94 of 900"),
+        (100.0, 900, "Step 900 of 900"),
+        (10.0, 94, "Step 94 of 900; at this pace it is done on Fri 20 Nov"),
     ],
 )
 def test_step_says_when_the_last_one_is_due(examples, samples_per_s, epoch, said):
