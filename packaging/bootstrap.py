@@ -2,7 +2,8 @@
 
     python3 packaging/bootstrap.py run [words for `potluck demo`]
     python3 packaging/bootstrap.py test [words for pytest]
-    python3 packaging/bootstrap.py organiser            what a server needs; starts nothing
+    python3 packaging/bootstrap.py server               what a volunteer's server needs; starts nothing
+    python3 packaging/bootstrap.py organiser            the same, and what a backbone's page needs
 
 Standard library only.  It parses with Python 3.8 and later, to tell an older Python what is needed.  Progress goes to
 stderr; stdout belongs to what is started.  pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, ...) are honoured;
@@ -35,6 +36,8 @@ PYTHON_KNOWN = (3, 14)
 WINDOWS = os.name == "nt"
 EXIT_PROBLEM = 2
 NO_SCREEN = "There is no screen here: progress is shown in this terminal, and Ctrl-C stops.\n"
+NEXT = {"server": "docs/servers.md", "organiser": "docs/organiser.md"}
+"""Commands that start nothing, and where their reader goes on."""
 CHECKS = (
     ("ruff", ("-m", "ruff", "check", ".")),
     ("mypy", ("-m", "mypy")),
@@ -59,7 +62,7 @@ def read_words(argv: list[str]) -> Words:
     """
     if not argv or argv[0] not in SETS:
         raise SetupProblem(
-            "Say what to do: python3 packaging/bootstrap.py run, or with test or organiser in the place of run"
+            "Say what to do: python3 packaging/bootstrap.py run, or with test, server or organiser in the place of run"
         )
     command, rest = argv[0], list(argv[1:])
     torch = ""
@@ -68,8 +71,8 @@ def read_words(argv: list[str]) -> Words:
         torch = first.partition("=")[2] if "=" in first else (rest.pop(0) if rest else "")
         if not re.fullmatch(r"[a-z0-9.]+", torch):
             raise SetupProblem("--torch needs the label of a build, for example: --torch cpu")
-    if command == "organiser" and rest:
-        raise SetupProblem("bootstrap.py organiser takes no further words: it starts nothing.")
+    if command in NEXT and rest:
+        raise SetupProblem(f"bootstrap.py {command} takes no further words: it starts nothing.")
     return Words(command, torch, rest)
 
 
@@ -163,8 +166,8 @@ def main(argv: list[str]) -> int:
             libraries.install_missing(python, libraries.TEST_PLUGINS, steps)
             libraries.install_test_programs(steps)
             return run_tests(python, words, steps)
-        if words.command == "organiser":
-            steps.say(f"{python.parent / 'potluck'} is here; what comes next: docs/organiser.md")
+        if words.command in NEXT:
+            steps.say(f"{python.parent / 'potluck'} is here; what comes next: {NEXT[words.command]}")
             return 0
         if has_screen(dict(os.environ)) and not headless:
             wayland = bool(os.environ.get("WAYLAND_DISPLAY"))

@@ -4,7 +4,7 @@ Standard library only.  pip reads them (`--require-hashes`); `lock.py` writes th
 
     build.txt          what builds Potluck itself, and packages of which only the source is published
     base.txt           what the engine, the command line and the window need: what a package of the system brings
-    run.txt            what `run` installs besides: what training needs, but torch
+    run.txt            what `run` and `server` install besides: what training needs, but torch
     organiser.txt      what `organiser` installs besides
     dev.txt            what `test` installs besides that
     torch.txt          the builds of torch that the index offers, and what only they need (NVIDIA's libraries)
@@ -26,6 +26,7 @@ from steps import ROOT, SetupProblem
 FOLDER = Path("resources") / "locked"
 SETS = {
     "run": ("build", "base", "run"),
+    "server": ("build", "base", "run"),
     "organiser": ("build", "base", "run", "organiser"),
     "test": ("build", "base", "run", "organiser", "dev"),
 }

@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import plistlib
+import re
 import shutil
 import struct
 import subprocess
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.cli.program import parser
 from core.system.startup import LABEL, SCHEME, Startup, start_at_login
 
 ROOT = Path(__file__).parents[3]
@@ -205,3 +207,12 @@ def test_icons_are_files_that_systems_read(made, tmp_path):
     assert offset + length == len(ico)
     icns = made.icons.icns(pictures)
     assert struct.unpack(">I", icns[4:8])[0] == len(icns)
+
+
+def test_container_installs_and_starts_what_there_is(made):
+    said = (ROOT / "packaging/container/Containerfile").read_text("utf-8")
+    pages = said + "".join((ROOT / "docs" / page).read_text("utf-8") for page in ("servers.md", "organiser.md"))
+    kinds = re.findall(r"\bFOR=(\w+)", pages)
+    assert {"server", "organiser"} == set(kinds) < set(made.lock_files.SETS)
+    command = json.loads(re.findall(r"^CMD (.*)$", said, re.MULTILINE)[0])
+    assert parser().parse_args(command).run
