@@ -1,12 +1,13 @@
 """What one trainer's gradients can do to an expert: a bound on each row, and a share of each update.
 
 A trainer is known by its account: all computers of one account count as one.  What the worst account gains: a row of
-its gradient counts for as much as one of `NORM_RATIO_MAX` times the usual norm, however large it is; once four accounts
-ask, it has a quarter of a full update's weight, and an eighth of that until a round has counted its samples, while an
-account asks that a round has counted; a gradient that is late beyond the manifest's `staleness` has no weight.  An
-update that calls end before it is full waits while one account, or all newcomers together, have more than a third of
-it, but no longer than `WAIT_S`: nobody can stop an expert.  What is usual is the median of the accounts' medians, so
-less than half of the accounts do not move it.  Not bounded: what a quarter of colluding accounts does to one expert.
+its gradient counts for as much as one of `NORM_RATIO_MAX` times the usual norm, however large it is, and takes as much
+more of the account's share; once four accounts ask, that is a quarter of a full update, and an eighth of it until a
+round has counted its samples, while an account asks that a round has counted; a gradient that is late beyond the
+manifest's `staleness` has no weight.  An update that calls end before it is full waits while one account, or all
+newcomers together, have more than a third of it, but no longer than `WAIT_S`: nobody can stop an expert.  What is usual
+is the median of the accounts' medians, so less than half of the accounts do not move it.  Not bounded: what a quarter
+of colluding accounts does to one expert.
 """
 
 # ruff: noqa: N803 - names of arrays end in their shapes
@@ -76,6 +77,11 @@ class UsualNorm:
         most = np.float32(min(self.most, NORM_MAX))
         return np.where(norms > most, most / np.maximum(norms, np.float32(1e-30)), np.float32(1)).astype(np.float32)
 
+    def size(self, norms: Norms) -> float:
+        """What rows come to, each scaled down if it has to be, in rows of the usual norm."""
+        usual = max(self.most / NORM_RATIO_MAX, 1e-30)
+        return float(np.minimum(norms.astype(np.float64) / usual, NORM_RATIO_MAX).sum())
+
 
 class UpdateShares:
     """What each account has of the weight of an expert's next update, and when that is due.
@@ -100,25 +106,28 @@ class UpdateShares:
         """Number of calls, also of those that weigh nothing: accounts that have used their share do not stop it."""
         self._since = self._now = 0.0
         self.total = 0.0
-        """The weight that the update has so far."""
+        """The weight that the update has so far, in rows."""
+        self._size = 0.0
+        """What these rows come to."""
 
     @property
     def is_due(self) -> bool:
         """Whether the update is to be taken."""
-        if self.total >= self._rows:
+        if self._size >= self._rows:
             return True
         if self._count < self._calls or self.total == 0:
             return False
         most = max(self._newcomers, *self._used.values())
-        waits = self._shared and most > THIN_SHARE_MAX * self.total and self._now < self._since + WAIT_S
+        waits = self._shared and most > THIN_SHARE_MAX * self._size and self._now < self._since + WAIT_S
         return not waits
 
-    def weight(self, account: bytes, rows: int, *, counted: bool, now: float) -> float:
+    def weight(self, account: bytes, rows: int, *, size: float = 0.0, counted: bool, now: float) -> float:
         """Weight of each row of a call, 0 to 1; it is the same for all, so that no sample is left out alone.
 
         Args:
             account: Whose call it is.
             rows: Number of its rows.
+            size: What these come to, in rows of the usual norm: large ones take more of the account's share.
             counted: Whether a round has counted the account's samples.
             now: Seconds of a clock that only goes forward.
         """
@@ -128,21 +137,22 @@ class UpdateShares:
             self._asked.popitem(last=False)
         self._since, self._now = self._since if self._count else now, now
         self._count += 1
-        used = self._used.get(account, 0.0)
+        used, size = self._used.get(account, 0.0), max(rows, size)
         newcomer = not counted and any(known for _, known in self._asked.values())
         weight = 1.0
         if self._shared:
             share = SHARE_MAX * NEWCOMER if newcomer else SHARE_MAX
-            weight = min(1.0, max(0.0, share * self._rows - used) / rows)
-        self._used[account] = used + weight * rows
-        self._newcomers += weight * rows if newcomer else 0.0
+            weight = min(1.0, max(0.0, share * self._rows - used) / size)
+        self._used[account] = used + weight * size
+        self._newcomers += weight * size if newcomer else 0.0
         self.total += weight * rows
+        self._size += weight * size
         return weight
 
     def updated(self) -> None:
         """The update is taken: a new one begins."""
         self._used.clear()
-        self._count, self.total, self._newcomers = 0, 0.0, 0.0
+        self._count, self.total, self._size, self._newcomers = 0, 0.0, 0.0, 0.0
 
     @property
     def _shared(self) -> bool:

@@ -151,7 +151,8 @@ class HostedExpert:
             self.stale[stale_bucket(late)] += 1
             rows, weight = call.rows.stop - call.rows.start, 0.0
             if late <= self._numbers.staleness:
-                weight = self._shares.weight(call.account, rows, counted=call.counted, now=now)
+                size = self._usual.size(norms_R[call.rows])
+                weight = self._shares.weight(call.account, rows, size=size, counted=call.counted, now=now)
             self.weightless_rows += rows if weight == 0 else 0
             scales_R[call.rows] *= np.float32(weight)
         return scales_R

@@ -102,6 +102,7 @@ def scaled(seed, factor):
 def test_scaled_gradients_of_one_account_do_not_undo_learning(monkeypatch):
     assert of_seeds(lambda seed: scaled(seed, 1e4)) < 0.5
     monkeypatch.setattr(bounds, "NORM_RATIO_MAX", 1e30)
+    monkeypatch.setattr(UsualNorm, "size", lambda *_: 0.0)
     assert not of_seeds(lambda seed: scaled(seed, 1e4)) < 1, "the expert is lost"
 
 
@@ -158,11 +159,11 @@ def test_gradient_of_a_clipped_row_is_told_whole():
 # --- the share of an account -----------------------------------------------------------------------------------------
 
 
-def flooded(seed, *, floods=12, counted=True, honest=5, **odd):
+def flooded(seed, *, factor=-1, floods=12, counted=True, honest=5, **odd):
     """One account sends many times as many gradients as each of the others, turned around."""
     lesson = Class(seed, **odd)
     for _ in range(STEPS):
-        flood = [lesson.call(honest, -1, counted=counted) for _ in range(floods)]
+        flood = [lesson.call(honest, factor, counted=counted) for _ in range(floods)]
         lesson.teach(*(lesson.call(account) for account in range(honest)), *flood)
     return lesson.left
 
@@ -171,6 +172,15 @@ def test_flood_of_turned_gradients_does_not_undo_learning(monkeypatch):
     assert of_seeds(flooded) < 0.6
     monkeypatch.setattr(bounds, "ASKING_MIN", 10**9)
     assert not of_seeds(flooded) < 1, "the flood decides"
+
+
+def test_flood_of_large_turned_gradients_takes_more_of_its_share(monkeypatch):
+    def thin(seed):
+        return flooded(seed, factor=-3, step_rows=256, step_calls=10)
+
+    assert of_seeds(thin) < 0.6
+    monkeypatch.setattr(UsualNorm, "size", lambda *_: 0.0)
+    assert not of_seeds(thin) < 1, "a third of the rows is most of the update"
 
 
 def test_flood_between_updates_by_calls_does_not_undo_learning(monkeypatch):
