@@ -24,7 +24,7 @@ from core.engine.installation import Installation
 from core.experts import hosting
 from core.experts.calls import CallAnswered, CallLapsed, ExpertAsk
 from core.experts.grid import ExpertGrid
-from core.experts.messages import call_bytes, rows_that_fit
+from core.experts.messages import ROWS_MAX, batch_rows, call_bytes
 from core.experts.queue import CallKind
 from core.kept.state_files import DiskStateSink
 from core.swarm.experts import exchange
@@ -77,7 +77,7 @@ class MixtureDesk:
         self._grid = mixture.grid
         limits = hosting.HostLimits(
             bytes_max=int(WAITING * psutil.virtual_memory().available),
-            rows_max=rows_that_fit(self._codec, numbers=numbers.width),
+            rows_max=batch_rows(self._codec, numbers=numbers.width, rows=_trainer_rows(manifest)),
         )
         options = installation.options
         folder = options.home.state(manifest.id.hex()) / EXPERTS
@@ -197,6 +197,14 @@ def mixture_desks(
         return ()
     trainers = TrainersKnown(account, participant.rounds.earned.__contains__)
     return (MixtureDesk(manifest, participant, installation, trainers=trainers, deliver=deliver, changed=changed),)
+
+
+def _trainer_rows(manifest: Manifest) -> int:
+    """Rows of a trainer's batch, by the task's numbers; as many as a call may have where these leave it open."""
+    samples, length = manifest.numbers.get("micro_batch"), manifest.numbers.get("length")
+    if manifest.task == "digits":
+        length = 1
+    return samples * length if isinstance(samples, int) and isinstance(length, int) else ROWS_MAX
 
 
 def _wish(frame: frames.FlightWish, numbers: ExpertNumbers, grid: ExpertGrid) -> exchange.TrainerWish:

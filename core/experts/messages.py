@@ -28,6 +28,8 @@ from core.experts.queue import CallKind, CallRefusal
 LAYERS_MAX: Final = 64
 ROWS_MAX: Final = 4_096
 """Number of rows of one call."""
+BATCH_ROWS: Final = 256
+"""Number of rows that one batch may have at a host in any case: more together are hardly faster on a processor."""
 WITHIN_MS_MAX: Final = 120_000
 """Time that a trainer waits for an answer, milliseconds."""
 RETRY_S_MAX: Final = 60
@@ -116,6 +118,17 @@ def rows_that_fit(codec: Codec, *, numbers: int) -> int:
     """Number of rows that one call carries at most, forward as backward; 0: not even one row fits."""
     sizes = range(ROWS_MAX + 1)
     return bisect_right(sizes, PAYLOAD_BYTES_MAX, key=partial(_backward_bytes, codec, numbers)) - 1
+
+
+def batch_rows(codec: Codec, *, numbers: int, rows: int) -> int:
+    """Number of rows that a host computes at once: what nobody can interrupt is not to be long.
+
+    Args:
+        codec: The collaboration's.
+        numbers: Numbers of a row.
+        rows: Rows of a trainer's batch, all of which may choose one expert.
+    """
+    return min(rows_that_fit(codec, numbers=numbers), max(BATCH_ROWS, rows))
 
 
 def check_micro_batch(numbers: ExpertNumbers, *, micro_batch: int, rows: int = 1) -> None:

@@ -5,16 +5,22 @@ from random import Random
 import msgspec
 import pytest
 
+from core.base.ids import PeerId
+from core.base.machine import Received
 from core.base.problems import WireProblem
+from core.base.trace import Trace
 from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, MessageCodec
 from core.codecs.registry import CODECS
+from core.experts.hosting import BatchComputed, ComputeBatch, ExpertHost, ExpertHosted, HostLimits
 from core.experts.messages import (
+    BATCH_ROWS,
     EXPERT_MESSAGES,
     PAYLOAD_BYTES_MAX,
     ExpertCall,
     ExpertDrop,
     ExpertRefused,
     ExpertReply,
+    batch_rows,
     call_bytes,
     rows_that_fit,
 )
@@ -74,3 +80,25 @@ def test_rows_fill_a_call_and_no_more(name, numbers):
     bytes_of = [call_bytes(codec, kind=CallKind.BACKWARD, rows=rows, numbers=numbers) for rows in (most, most + 1)]
     assert bytes_of[0] <= PAYLOAD_BYTES_MAX or most == 0
     assert most == 4096 or bytes_of[1] > PAYLOAD_BYTES_MAX
+
+
+def test_flood_of_calls_makes_no_long_batch():
+    """Nobody interrupts a batch, so an honest call waits for all of it; 128 calls of a flood wait here."""
+
+    def longest(rows_max):
+        limits = HostLimits(bytes_max=10**9, rows_max=rows_max)
+        host = ExpertHost(codec=CODECS["u8"], numbers=8, limits=limits, trace=Trace())
+        host.handle(ExpertHosted(0, (0, 0)), 0.0)
+        payload, orders = memoryview(bytes(CODECS["u8"].max_bytes(16 * 8))), []
+        for number in range(130):
+            call = ExpertCall(number, 0, (0, 0), CallKind.FORWARD, 16, 0, 1000, payload)
+            orders += host.handle(Received(PeerId(bytes(32)), call), 0.0)
+        done = next(one for one in orders if isinstance(one, ComputeBatch))
+        orders += host.handle(BatchComputed(done.number, 0, (None,) * len(done.calls)), 0.0)
+        return max(sum(call.rows for call in one.calls) for one in orders if isinstance(one, ComputeBatch))
+
+    codec = CODECS["u8"]
+    assert longest(batch_rows(codec, numbers=8, rows=32)) == BATCH_ROWS
+    assert longest(rows_that_fit(codec, numbers=8)) == 2048
+    assert batch_rows(codec, numbers=8, rows=500) == 500, "a trainer's batch may choose one expert"
+    assert batch_rows(codec, numbers=8192, rows=500) == rows_that_fit(codec, numbers=8192)
