@@ -171,6 +171,8 @@ class LeaderboardRow(msgspec.Struct, frozen=True, kw_only=True):
     """Carried for those that cannot be reached, as they attest in the receipts."""
     shared_bytes: int = 0
     """Bytes of shards given to others today, as the receivers attest."""
+    answered_rows: int = 0
+    """Rows that its experts have answered for others today, as these attest."""
     revoked: bool = False
     """The organiser has shut this peer out; what it gave stays in the model."""
 

@@ -5,7 +5,7 @@ orders batches and experts from the other worker.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import SystemRandom
 from typing import Any, Final
 
@@ -27,7 +27,9 @@ from core.experts.grid import ExpertGrid
 from core.experts.messages import ROWS_MAX, batch_rows, call_bytes
 from core.experts.queue import CallKind
 from core.kept.state_files import DiskStateSink
+from core.ledger.board import Board
 from core.swarm.experts import exchange
+from core.swarm.experts.credit import KnownOfPeers
 from core.swarm.experts.reading import ExpertsSought
 from core.swarm.experts.records import Mixture
 from core.swarm.participant import Participant
@@ -66,6 +68,8 @@ class MixtureDesk:
         deliver: Callable[[Any], None],
         changed: Callable[[], None],
     ) -> None:
+        self.lines = participant.rounds.lines
+        """What is known of everybody's lines."""
         numbers = manifest.mixture
         assert numbers is not None
         self._numbers: ExpertNumbers = numbers
@@ -73,11 +77,12 @@ class MixtureDesk:
         self.say: Callable[[frames.FlightNews], object] = lambda _: None
         """Sends the trainer's worker a frame."""
         self._codec = codec_of(numbers.codec)
-        mixture = Mixture.of(manifest.id, numbers)
+        of_sample, of_batch = _rows(manifest)
+        mixture = Mixture.of(manifest.id, numbers, rows=of_sample)
         self._grid = mixture.grid
         limits = hosting.HostLimits(
             bytes_max=int(WAITING * psutil.virtual_memory().available),
-            rows_max=batch_rows(self._codec, numbers=numbers.width, rows=_trainer_rows(manifest)),
+            rows_max=batch_rows(self._codec, numbers=numbers.width, rows=of_batch),
         )
         options = installation.options
         folder = options.home.state(manifest.id.hex()) / EXPERTS
@@ -155,7 +160,7 @@ class MixtureDesk:
 
     def wish(self, frame: frames.FlightWish | None) -> None:
         """The trainer's worker wants something of experts; None: it has ended, or stands still."""
-        told = exchange.ForgetAsks(None) if frame is None else _wish(frame, self._numbers, self._grid)
+        told = exchange.ForgetAsks(None) if frame is None else wish_of(frame, self._numbers, self._grid)
         self._deliver(told)
 
     # --- what the exchange reports -----------------------------------------------------------------------------------
@@ -199,15 +204,42 @@ def mixture_desks(
     return (MixtureDesk(manifest, participant, installation, trainers=trainers, deliver=deliver, changed=changed),)
 
 
-def _trainer_rows(manifest: Manifest) -> int:
-    """Rows of a trainer's batch, by the task's numbers; as many as a call may have where these leave it open."""
-    samples, length = manifest.numbers.get("micro_batch"), manifest.numbers.get("length")
-    if manifest.task == "digits":
-        length = 1
-    return samples * length if isinstance(samples, int) and isinstance(length, int) else ROWS_MAX
+def _rows(manifest: Manifest) -> tuple[int, int]:
+    """Rows of a sample and of a trainer's batch, by the task's numbers; what is not told is as large as it can be."""
+    length = 1 if manifest.task == "digits" else manifest.numbers.get("length")
+    samples = manifest.numbers.get("micro_batch")
+    of_sample = length if isinstance(length, int) else ROWS_MAX
+    return of_sample, min(ROWS_MAX, of_sample * samples) if isinstance(samples, int) else ROWS_MAX
 
 
-def _wish(frame: frames.FlightWish, numbers: ExpertNumbers, grid: ExpertGrid) -> exchange.TrainerWish:
+def answered_today(
+    desks: Sequence[MixtureDesk], peers: Iterable[PeerId], board: Board, now: float
+) -> Mapping[PeerId, int]:
+    """Rows that the experts of these have answered for others today, as the others say and as can be true.
+
+    Args:
+        desks: That of the collaboration, if its model has layers of experts.
+        peers: Who is asked about.
+        board: Says what rounds have counted for whom.
+        now: Unix seconds.
+    """
+    if not desks:
+        return {}
+    lines, credit = desks[0].lines, desks[0].exchange.credit
+    known = KnownOfPeers(
+        rates=lambda peer: lines.known([peer]).lines.get(peer), samples=lambda peer: board.row(peer).samples
+    )
+    return credit.credits(peers, known, now)
+
+
+def wish_of(frame: frames.FlightWish, numbers: ExpertNumbers, grid: ExpertGrid) -> exchange.TrainerWish:
+    """What a frame of the trainer's worker asks the exchange for.
+
+    Args:
+        frame: The worker's.
+        numbers: The mixture's.
+        grid: The places of each layer.
+    """
     match frame:
         case frames.FlightSeeks(flight=flight, layer=layer, rows=rows, count=count, scores=scores):
             return exchange.SearchExperts(flight, layer, np.frombuffer(scores, np.float32).reshape(rows, -1), count)

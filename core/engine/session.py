@@ -20,7 +20,7 @@ from core.backbone.revocations import shut_out
 from core.base.problems import NoSpace, Problem
 from core.engine.allowed_use import AllowedUse, share_of
 from core.engine.installation import Installation
-from core.engine.mixture_desk import mixture_desks
+from core.engine.mixture_desk import answered_today, mixture_desks
 from core.engine.network.clock_watch import ClockWatch, contacts_of, seeds
 from core.engine.network.network_monitor import network_monitor_of
 from core.engine.network.own_port import listening
@@ -33,6 +33,7 @@ from core.engine.text.data_desk import DataDesk
 from core.engine.text.data_watch import DataWatch
 from core.engine.text.shard_sharing import shared_shards
 from core.joining.join import JoinedCollaboration, Joining
+from core.ledger.board import GivenToday
 from core.ledger.days import GiftTotals
 from core.nat.events import CheckReachability, ReachChanged, RelayAllowed
 from core.nat.relay import RelaySettings
@@ -209,6 +210,7 @@ class VolunteerSession:
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
         trainer, stats, passes = self.trainer, self._session.stats, self.passes.known
+        peers = [*passes, self._session.peer.me]
         names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
         self.journal.board.named(names)
         self.gift.count()
@@ -219,7 +221,9 @@ class VolunteerSession:
             participant=self._session.peer.view(at.now),
             board=self.journal.board,
             relayed=self.journal.receipts.relayed,
-            shared=self.shards.credits([*passes, self._session.peer.me], at.now),
+            given_today=GivenToday(
+                self.shards.credits(peers, at.now), answered_today(self.experts, peers, self.journal.board, at.now)
+            ),
             passes=passes,
             revoked=self.passes.revoked,
             pass_ends=self._session.host.pass_ends,

@@ -6,7 +6,7 @@ are used.  It cannot answer for another host, nor for a call that it was not ask
 and belong to one host each.
 """
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -149,6 +149,8 @@ class ExpertCalls:
         self._resting = BackOff[PeerId](first=REST_S[0], longest=REST_S[1], random=random)
         self._answered: OrderedDict[int, tuple[PeerId, ExpertAsk]] = OrderedDict()
         """Who has answered, by ticket, the last `REMEMBERED`."""
+        self.rows_from: Counter[PeerId] = Counter()
+        """Rows that each host has answered, without those that could not be used."""
 
     @property
     def deadline(self) -> float | None:
@@ -180,6 +182,7 @@ class ExpertCalls:
             host, ask = answered
             self._trace.mark("experts.useless_answer")
             self._resting.fail(host, now, times=USELESS)
+            self.rows_from[host] -= ask.rows
             self._tables[ask.layer].now = now
             self._tables[ask.layer].failed(ask.place)
 
@@ -225,6 +228,7 @@ class ExpertCalls:
         self._tables[ask.layer].answered(ask.place)
         del self._asked[ask.ticket]
         self._answered[ask.ticket] = peer, ask
+        self.rows_from[peer] += ask.rows
         if len(self._answered) > REMEMBERED:
             self._answered.popitem(last=False)
         return [CallAnswered(ask.ticket, reply.version, reply.payload)]

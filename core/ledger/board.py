@@ -2,8 +2,8 @@
 
 import base64
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Final
 
 import msgspec
@@ -24,6 +24,22 @@ STANDINGS_MAX: Final = 100
 LOOKS_MAX: Final = 4
 """Looks at the held-out text that are shown before a round tells of them."""
 FILE_BYTES_MAX: Final = 4 * LEDGER_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class GivenToday:
+    """What peers have given to others today, as these say.
+
+    Attributes:
+        shared: Bytes of shards.
+        answered: Rows that experts have answered.
+    """
+
+    shared: Mapping[PeerId, int] = field(default_factory=dict)
+    answered: Mapping[PeerId, int] = field(default_factory=dict)
+
+
+NOTHING: Final = GivenToday()
 
 
 class _BoardFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +150,7 @@ class Board:
         me: PeerId,
         *,
         relayed: Mapping[PeerId, int],
-        shared: Mapping[PeerId, int] = MappingProxyType({}),
+        today: GivenToday = NOTHING,
         without: Collection[PeerId] = (),
         revoked: Collection[PeerId] = (),
         limit: int = STANDINGS_MAX,
@@ -146,12 +162,12 @@ class Board:
         Args:
             me: Whose row is marked.
             relayed: Bytes that peers have carried for others, as far as this computer's receipts say.
-            shared: Bytes of shards that peers have given to others today, as these say.
+            today: What peers have given to others today.
             without: Peers that are nobody's computer, which have no rank among people: backbones.
             revoked: Peers whom the organiser has shut out: their rows stay, and say so.
             limit: Number of rows.
         """
-        rows = {**dict.fromkeys([*relayed, *shared], LedgerRow()), **self.ledger.rows}
+        rows = {**dict.fromkeys([*relayed, *today.shared, *today.answered], LedgerRow()), **self.ledger.rows}
         total = sum(row.samples for row in rows.values())
         for peer in (OTHERS, *without):
             rows.pop(peer, None)
@@ -182,7 +198,8 @@ class Board:
                         rounds=row.rounds,
                         reduced=row.reduced,
                         relayed_bytes=sum(relayed.get(peer, 0) for peer in peers),
-                        shared_bytes=sum(shared.get(peer, 0) for peer in peers),
+                        shared_bytes=sum(today.shared.get(peer, 0) for peer in peers),
+                        answered_rows=sum(today.answered.get(peer, 0) for peer in peers),
                         revoked=all(peer in revoked for peer in peers),
                     )
                 )

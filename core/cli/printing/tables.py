@@ -141,12 +141,17 @@ def _given(snapshot: Snapshot) -> str:
 def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
     """The leaderboard as a table; `*` marks this computer.
 
-    Rounds, numbers averaged and bytes passed on for others are what the receipts of rounds say; shards shared today are
-    what those say who got them.
+    Rounds, numbers averaged and bytes passed on for others are what the receipts of rounds say; shards shared and rows
+    answered today are what those say who got them.
     """
     if not standings:
         return "Nobody has contributed yet."
-    rows = [("", "Rank", "Name", "Samples", "Share", "Epochs", "Rounds", "Averaged", "Passed on", "Shared today")]
+    rows = [
+        (
+            *("", "Rank", "Name", "Samples", "Share", "Epochs", "Rounds", "Averaged", "Passed on"),
+            *("Shared today", "Answered today"),
+        )
+    ]
     rows += [
         (
             "*" if row.is_me else "",
@@ -159,6 +164,7 @@ def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
             amount(row.reduced),
             volume(row.relayed_bytes) if row.relayed_bytes else "",
             volume(row.shared_bytes) if row.shared_bytes else "",
+            amount(row.answered_rows) if row.answered_rows else "",
         )
         for row in standings
     ]

@@ -34,7 +34,7 @@ from core.base.manifest import Manifest
 from core.base.problems import Problem
 from core.engine.shown.hints import upload_hint
 from core.engine.text.data_watch import source_views
-from core.ledger.board import Board
+from core.ledger.board import NOTHING, Board, GivenToday
 from core.nat.reachability import OwnReach, Reachability
 from core.net.identity.passes import CLOCK_TOLERANCE_S, Pass, PassRole
 from core.swarm.presentation import HELPING
@@ -76,8 +76,8 @@ class Standpoint:
     board: Board | None = None
     relayed: Mapping[PeerId, int] = field(default_factory=dict)
     """Bytes that peers have carried for others, by the receipts that are here."""
-    shared: Mapping[PeerId, int] = field(default_factory=dict)
-    """Bytes of shards that peers have given to others today, as these say."""
+    given_today: GivenToday = NOTHING
+    """What peers have given to others today, as these say."""
     passes: Mapping[PeerId, Pass] = field(default_factory=dict)
     """Passes that peers have shown: names and roles come from there."""
     revoked: frozenset[PeerId] = frozenset()
@@ -265,7 +265,7 @@ def _standings(at: Standpoint) -> list[LeaderboardRow]:
     if at.board is None or at.me is None:
         return []
     backbones = [peer for peer, shown in at.passes.items() if shown.role is PassRole.BACKBONE]
-    return at.board.standings(at.me, relayed=at.relayed, shared=at.shared, without=backbones, revoked=at.revoked)
+    return at.board.standings(at.me, relayed=at.relayed, today=at.given_today, without=backbones, revoked=at.revoked)
 
 
 def _heard(at: Standpoint) -> OwnReach | None:

@@ -24,6 +24,7 @@ from core.experts.table import ExpertTable
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import StateSink
 from core.swarm.experts.copy_news import CopyHere
+from core.swarm.experts.credit import ExpertCredit
 from core.swarm.experts.keeping import CopyOutput, ExpertKeeping, KeepingParts
 from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceOutput, PlaceTaken
 from core.swarm.experts.reading import ExpertReader, ExpertsSought
@@ -91,8 +92,13 @@ class PlaceKnown:
 class ExpertDirectory(Protocol):
     """The DHT, as far as it is needed here."""
 
-    def get(self, keys: Sequence[Key], now: float, *, quorum: int | None = None) -> Sequence[DhtOutput]:
+    def get(self, keys: Key | Sequence[Key], now: float, *, quorum: int | None = None) -> Sequence[DhtOutput]:
         """The DHT reads keys; a `Found` event follows for each."""
+
+    def store(
+        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
+    ) -> Sequence[DhtOutput]:
+        """The DHT stores a value of this peer."""
 
     def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
         """The DHT stores values of this peer; those for one holder travel together."""
@@ -169,6 +175,10 @@ class ExpertExchange:
         self._lacked: int | None = None
         """The layer that lacked experts after the last event."""
         self._calls = ExpertCalls(tables, patience_s=mixture.patience_s, random=random, trace=trace)
+        self.credit = ExpertCredit(
+            me, mixture=mixture, directory=directory, received=self._calls.rows_from, random=random
+        )
+        """What trainers say to have been answered by whom."""
         self._reader = ExpertReader(mixture, tables, directory)
         self.places = ExpertPlaces(me, mixture, directory=directory, random=random)
         kept_by = KeepingParts(
@@ -183,7 +193,7 @@ class ExpertExchange:
     @property
     def deadline(self) -> float | None:
         """When the first of its parts has something to do."""
-        machines = (self.host, self._calls, self._reader, self.places, self._keeping)
+        machines = (self.host, self._calls, self._reader, self.places, self._keeping, self.credit)
         return earliest(*(machine.deadline for machine in machines))
 
     def lacks(self, now: float) -> int | None:
@@ -204,7 +214,8 @@ class ExpertExchange:
             yield PlaceKnown(expert, frozenset(hosts), copies.get(expert, {}))
 
     def start(self, now: float) -> None:
-        """Nothing is to be done when the peer joins the swarm: its worker and its trainer begin."""
+        """The peer joins the swarm: it thanks, and reads thanks; for all else its worker and its trainer begin."""
+        self.credit.start(now)
 
     def handle(self, event: ExpertEvent, now: float) -> Sequence[ExpertOutput]:
         """Messages, time, lost peers, and what its owner tells move it on."""
@@ -214,6 +225,8 @@ class ExpertExchange:
 
     def found(self, found: Found, now: float) -> Sequence[ExpertOutput] | None:
         """What follows from a row that was read; None: nobody asked for this key here."""
+        if self.credit.found(found, now):
+            return []
         sought, kept = self._reader.found(found, now), self._keeping.found(found, now)
         placed = self.places.found(found, now)
         if sought is None and kept is None and placed is None:
@@ -252,7 +265,7 @@ class ExpertExchange:
                 self.places.wait_s = self.host.wait_s
                 placed = self._with_host(self.places.tick(now), now)
                 asked = [*self._calls.handle(event, now), *self._reader.tick(now), *self._keeping.handle(event, now)]
-                return [*placed, *asked, *self._hosted(event, now)]
+                return [*placed, *asked, *self.credit.tick(now), *self._hosted(event, now)]
         return self._hosted(event, now)
 
     def _told(self, wish: OwnerWish, now: float) -> Sequence[ExpertOutput]:

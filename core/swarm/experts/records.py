@@ -19,12 +19,13 @@ from core.base.ids import Key, PeerId
 from core.base.mixture import EXPERT_BYTES_MAX, ExpertNumbers
 from core.base.problems import WireProblem
 from core.base.wire import Schema
+from core.codecs.registry import codec_of
 from core.dht.events import Found
 from core.dht.key_classes import Validator, grouped_key, own_records
 from core.dht.messages import Record
 from core.dht.settings import Quota
 from core.experts.grid import SIZE_MAX, ExpertGrid, Place
-from core.experts.messages import Version
+from core.experts.messages import ROWS_MAX, Version
 from core.experts.table import RowNews
 from core.swarm.words.messages import Digest
 
@@ -76,6 +77,8 @@ class Mixture:
         owner_most: Number of places of a layer at which one host counts.
         patience_s: Time within which an answer is of use to a trainer.
         file_bytes: Upper bound on the bytes of an expert's file.
+        sample_rows: Upper bound on the rows that experts answer for one sample, forward and backward.
+        row_bytes: What one row takes on the wire.
     """
 
     run: bytes
@@ -84,18 +87,29 @@ class Mixture:
     owner_most: int
     patience_s: float = 30.0
     file_bytes: int = EXPERT_BYTES_MAX
+    sample_rows: int = 1
+    row_bytes: int = 1
 
     @staticmethod
-    def of(run: bytes, numbers: ExpertNumbers) -> "Mixture":
+    def of(run: bytes, numbers: ExpertNumbers, *, rows: int = 1) -> "Mixture":
         """The mixture that a manifest describes.
 
         Args:
             run: Its id.
             numbers: Its table `[experts]`.
+            rows: Number of rows of a sample.
         """
         grid = ExpertGrid(numbers.grid, numbers.live)
-        size = numbers.expert_bytes + HEADER_BYTES_MAX
-        return Mixture(run, numbers.layers, grid, numbers.owner_most, numbers.patience_s, size)
+        return Mixture(
+            run,
+            numbers.layers,
+            grid,
+            numbers.owner_most,
+            patience_s=numbers.patience_s,
+            file_bytes=numbers.expert_bytes + HEADER_BYTES_MAX,
+            sample_rows=2 * rows * numbers.layers * (numbers.top + numbers.spare),
+            row_bytes=codec_of(numbers.codec).max_bytes(ROWS_MAX * numbers.width) // ROWS_MAX,
+        )
 
 
 def row_key(run: bytes, layer: int, prefix: Place) -> Key:

@@ -14,6 +14,7 @@ from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.key_classes import Validator, classed_key, own_records
 from core.dht.node import DhtNode
+from core.swarm.experts.credit import SCHEMAS as EXPERT_THANKS_SCHEMAS
 from core.swarm.experts.records import SCHEMAS as EXPERT_SCHEMAS
 from core.swarm.presence.membership import Membership
 from core.swarm.shards.holdings import SCHEMAS as SHARD_SCHEMAS
@@ -42,7 +43,14 @@ def lines_key(run: bytes) -> Key:
 
 is_facts: Validator = own_records(decode_facts)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType(
-    {**PROGRESS_SCHEMAS, **SHARD_SCHEMAS, **THANKS_SCHEMAS, **EXPERT_SCHEMAS, LINES: is_facts}
+    {
+        **PROGRESS_SCHEMAS,
+        **SHARD_SCHEMAS,
+        **THANKS_SCHEMAS,
+        **EXPERT_SCHEMAS,
+        **EXPERT_THANKS_SCHEMAS,
+        LINES: is_facts,
+    }
 )
 """What may stand under the swarm's keys."""
 

@@ -12,6 +12,7 @@ from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from core.dht.events import Found
 from core.dht.messages import Record
+from core.dht.readwrite import Put
 from core.experts.calls import CallAnswered, CallLapsed, ExpertAsk
 from core.experts.grid import ExpertGrid
 from core.experts.hosting import BatchComputed, ComputeBatch, ExpertHost, ExpertHosted, HostLimits
@@ -116,8 +117,11 @@ class Directory:
         self.pair, self.me = pair, me
 
     def get(self, keys, now, *, quorum=None):
-        there = {key: self.pair.stored.get(key, {}).values() for key in keys}
-        return [Found(key, tuple(one for one in there[key] if one.expiration > now)) for key in keys]
+        there = {key: self.pair.stored.get(key, {}).values() for key in ([keys] if isinstance(keys, bytes) else keys)}
+        return [Found(key, tuple(one for one in found if one.expiration > now)) for key, found in there.items()]
+
+    def store(self, key, value, *, lifetime_s, now, subkey=None):
+        return self.store_many([Put(key, value, lifetime_s, subkey)], now)
 
     def store_many(self, puts, now):
         for put in puts:

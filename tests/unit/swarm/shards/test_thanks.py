@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from core.averaging.plan import Rates
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.swarm.shards.thanks import AGAIN_S, DAY_S, UNKNOWN, ShardCredit, is_thanks
+from core.swarm.shards.thanks import UNKNOWN, ShardCredit
+from core.swarm.thanks import AGAIN_S, DAY_S, is_thanks
 from tests.unit.swarm.shards.parts import peer
 
 RUN = bytes(32)
