@@ -1,0 +1,1 @@
+"""Trainers and hosts of a mixture of experts that lie, among honest ones, in simulated time."""
