@@ -97,7 +97,7 @@
   </message>
   <message>
    <source>&amp;Copy the text</source>
-   <translation type="unfinished"></translation>
+   <translation>লেখাটি কপি করুন (&amp;C)</translation>
   </message>
   <message>
    <source>&amp;Dark</source>
@@ -373,11 +373,11 @@
   </message>
   <message>
    <source>1 000 of the model's steps have your work in them.</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের 1 000টি ধাপে আপনার কাজ আছে।</translation>
   </message>
   <message>
    <source>1 000 steps</source>
-   <translation type="unfinished"></translation>
+   <translation>1 000টি ধাপ</translation>
   </message>
   <message>
    <source>1 volunteer here</source>
@@ -385,19 +385,19 @@
   </message>
   <message>
    <source>10 of the model's steps have your work in them.</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের 10টি ধাপে আপনার কাজ আছে।</translation>
   </message>
   <message>
    <source>10 steps</source>
-   <translation type="unfinished"></translation>
+   <translation>10টি ধাপ</translation>
   </message>
   <message>
    <source>100 of the model's steps have your work in them.</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের 100টি ধাপে আপনার কাজ আছে।</translation>
   </message>
   <message>
    <source>100 steps</source>
-   <translation type="unfinished"></translation>
+   <translation>100টি ধাপ</translation>
   </message>
   <message>
    <source>12 million numbers: some hundred megabytes of text, and several computers that run for days.</source>
@@ -553,7 +553,7 @@
   </message>
   <message>
    <source>A month ago this computer gave its time for the first time.</source>
-   <translation type="unfinished"></translation>
+   <translation>এক মাস আগে এই কম্পিউটার প্রথম সময় দিয়েছিল।</translation>
   </message>
   <message>
    <source>A name of its own</source>
@@ -617,19 +617,19 @@
   </message>
   <message>
    <source>A sample is a picture of a written digit. The model guesses which one it is.</source>
-   <translation type="unfinished"></translation>
+   <translation>নমুনা হলো হাতে লেখা একটি অঙ্কের ছবি। মডেল আন্দাজ করে সেটি কোন অঙ্ক।</translation>
   </message>
   <message>
    <source>A sample is a text of at most {size} words and parts of words. Some of them are covered, and the model guesses what stands there.</source>
-   <translation type="unfinished"></translation>
+   <translation>নমুনা হলো বড়জোর {size}টি শব্দ ও শব্দের অংশের একটি লেখা। কয়েকটি ঢাকা থাকে, আর মডেল আন্দাজ করে সেখানে কী আছে।</translation>
   </message>
   <message>
    <source>A sample is one example of what the model learns. It guesses, and is told what was right.</source>
-   <translation type="unfinished"></translation>
+   <translation>নমুনা হলো মডেল যা শেখে তার একটি উদাহরণ। সে আন্দাজ করে, আর কোনটি ঠিক ছিল তাকে বলা হয়।</translation>
   </message>
   <message>
    <source>A sample is {size} letters of a text. The model guesses each one from those before it.</source>
-   <translation type="unfinished"></translation>
+   <translation>নমুনা হলো একটি লেখার {size}টি অক্ষর। মডেল প্রতিটি আন্দাজ করে তার আগেরগুলো থেকে।</translation>
   </message>
   <message>
    <source>A shard is not what was written.</source>
@@ -869,7 +869,7 @@
   </message>
   <message>
    <source>Ask again in a moment.</source>
-   <translation type="unfinished"></translation>
+   <translation>একটু পরে আবার জিজ্ঞাসা করুন।</translation>
   </message>
   <message>
    <source>Ask for a new link.</source>
@@ -1069,7 +1069,7 @@
   </message>
   <message>
    <source>C&amp;lose</source>
-   <translation type="unfinished"></translation>
+   <translation>বন্ধ করুন (&amp;L)</translation>
   </message>
   <message>
    <source>C&amp;opy the code</source>
@@ -1385,11 +1385,11 @@
   </message>
   <message>
    <source>Cop&amp;y</source>
-   <translation type="unfinished"></translation>
+   <translation>কপি করুন (&amp;Y)</translation>
   </message>
   <message>
    <source>Copied</source>
-   <translation type="unfinished"></translation>
+   <translation>কপি হয়েছে</translation>
   </message>
   <message>
    <source>Copies of the model</source>
@@ -1401,7 +1401,7 @@
   </message>
   <message>
    <source>Copy the model's answer</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের উত্তর কপি করুন</translation>
   </message>
   <message>
    <source>Copy the shards from another place, or cut the text again.</source>
@@ -1525,7 +1525,7 @@
   </message>
   <message>
    <source>Details</source>
-   <translation type="unfinished"></translation>
+   <translation>বিস্তারিত</translation>
   </message>
   <message>
    <source>Did not arrive in time</source>
@@ -1545,7 +1545,7 @@
   </message>
   <message>
    <source>Dismiss</source>
-   <translation type="unfinished"></translation>
+   <translation>সরিয়ে দিন</translation>
   </message>
   <message>
    <source>Do not trust this file.</source>
@@ -1701,7 +1701,7 @@
   </message>
   <message>
    <source>First contribution</source>
-   <translation type="unfinished"></translation>
+   <translation>প্রথম অবদান</translation>
   </message>
   <message>
    <source>Folder of texts</source>
@@ -1921,7 +1921,7 @@
   </message>
   <message>
    <source>Graphics card {name}</source>
-   <translation type="unfinished"></translation>
+   <translation>গ্রাফিক্স কার্ড {name}</translation>
   </message>
   <message>
    <source>Half of what is free</source>
@@ -1949,7 +1949,7 @@
   </message>
   <message>
    <source>Held-out loss at step {epoch}: {loss}.</source>
-   <translation type="unfinished"></translation>
+   <translation>{epoch} ধাপে যাচাইয়ের লস: {loss}।</translation>
   </message>
   <message>
    <source>Helped to average</source>
@@ -2057,7 +2057,7 @@
   </message>
   <message>
    <source>In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps of the model.</source>
-   <translation type="unfinished"></translation>
+   <translation>{day} থেকে সপ্তাহটিতে এই কম্পিউটার {number} দিনে {duration} দিয়েছে, আর {samples}টি নমুনা মডেলের ধাপে গেছে।</translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -2401,7 +2401,7 @@
   </message>
   <message>
    <source>Last 7 days</source>
-   <translation type="unfinished"></translation>
+   <translation>গত 7 দিন</translation>
   </message>
   <message>
    <source>Layer {layer} has no expert at all, so nothing comes through the model.</source>
@@ -2693,7 +2693,7 @@
   </message>
   <message>
    <source>May compute</source>
-   <translation type="unfinished"></translation>
+   <translation>হিসাব করতে পারে</translation>
   </message>
   <message>
    <source>Mbit/s</source>
@@ -2701,7 +2701,7 @@
   </message>
   <message>
    <source>Measure w&amp;hat the model can do now</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেল এখন কী পারে মাপুন (&amp;H)</translation>
   </message>
   <message>
    <source>Memor&amp;y, at most</source>
@@ -2717,11 +2717,11 @@
   </message>
   <message>
    <source>Mistakes on text that it has never seen</source>
-   <translation type="unfinished"></translation>
+   <translation>যে লেখা কখনও দেখেনি তাতে ভুল</translation>
   </message>
   <message>
    <source>Mistakes on text that it learns from</source>
-   <translation type="unfinished"></translation>
+   <translation>যে লেখা থেকে শেখে তাতে ভুল</translation>
   </message>
   <message>
    <source>Model</source>
@@ -3317,7 +3317,7 @@
   </message>
   <message>
    <source>Once a &amp;week, what you gave</source>
-   <translation type="unfinished"></translation>
+   <translation>সপ্তাহে একবার, আপনি কী দিয়েছেন (&amp;W)</translation>
   </message>
   <message>
    <source>One moderator can hold {most} computers at a time.</source>
@@ -3325,7 +3325,7 @@
   </message>
   <message>
    <source>One month</source>
-   <translation type="unfinished"></translation>
+   <translation>এক মাস</translation>
   </message>
   <message>
    <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
@@ -3473,11 +3473,11 @@
   </message>
   <message>
    <source>Pause it</source>
-   <translation type="unfinished"></translation>
+   <translation>এটি থামান</translation>
   </message>
   <message>
    <source>Pause the card {name}</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} কার্ড থামান</translation>
   </message>
   <message>
    <source>Paused</source>
@@ -3485,15 +3485,15 @@
   </message>
   <message>
    <source>Paused by you</source>
-   <translation type="unfinished"></translation>
+   <translation>আপনি থামিয়েছেন</translation>
   </message>
   <message>
    <source>Paused by you until {moment}</source>
-   <translation type="unfinished"></translation>
+   <translation>আপনি {moment} পর্যন্ত থামিয়েছেন</translation>
   </message>
   <message>
    <source>Paused by you, as all cards are</source>
-   <translation type="unfinished"></translation>
+   <translation>সব কার্ডের মতো আপনি থামিয়েছেন</translation>
   </message>
   <message>
    <source>Paused by you: nothing is computed until you switch contributing on again.</source>
@@ -3633,7 +3633,7 @@
   </message>
   <message>
    <source>Potluck met a mistake in itself. What happened is a text on this computer; nothing was sent.</source>
-   <translation type="unfinished"></translation>
+   <translation>Potluck নিজের মধ্যে একটি ভুল পেয়েছে। কী ঘটেছে তা এই কম্পিউটারে লেখা আছে; কিছু পাঠানো হয়নি।</translation>
   </message>
   <message>
    <source>Potluck refuses this program</source>
@@ -3817,7 +3817,7 @@
   </message>
   <message>
    <source>Report</source>
-   <translation type="unfinished"></translation>
+   <translation>প্রতিবেদন</translation>
   </message>
   <message>
    <source>Rest above a power of</source>
@@ -3881,7 +3881,7 @@
   </message>
   <message>
    <source>Rests: Potluck is paused</source>
-   <translation type="unfinished"></translation>
+   <translation>বিশ্রামে: Potluck থেমে আছে</translation>
   </message>
   <message>
    <source>Resuming…</source>
@@ -4013,7 +4013,7 @@
   </message>
   <message>
    <source>Send this text to those who make Potluck, if you want it mended: they do not have it. Your folders and links are left out of it.</source>
-   <translation type="unfinished"></translation>
+   <translation>এটি ঠিক করাতে চাইলে যাঁরা Potluck বানান তাঁদের এই লেখা পাঠান: তাঁদের কাছে এটি নেই। আপনার ফোল্ডার ও লিংক এতে বাদ।</translation>
   </message>
   <message>
    <source>Sending a model needs your token of the hub, and there is none.</source>
@@ -4061,7 +4061,7 @@
   </message>
   <message>
    <source>Show &amp;what happened</source>
-   <translation type="unfinished"></translation>
+   <translation>কী ঘটেছে দেখান (&amp;W)</translation>
   </message>
   <message>
    <source>Sign</source>
@@ -4249,19 +4249,19 @@
   </message>
   <message>
    <source>Step of the model that is asked</source>
-   <translation type="unfinished"></translation>
+   <translation>যে ধাপের মডেলকে জিজ্ঞাসা করা হয়</translation>
   </message>
   <message>
    <source>Step {epoch}, signed by {signed} of {members}.</source>
-   <translation type="unfinished"></translation>
+   <translation>ধাপ {epoch}, {members} জনের মধ্যে {signed} জনের সই।</translation>
   </message>
   <message>
    <source>Step {step}</source>
-   <translation type="unfinished"></translation>
+   <translation>ধাপ {step}</translation>
   </message>
   <message>
    <source>Step {step} of {last}</source>
-   <translation type="unfinished"></translation>
+   <translation>ধাপ {step}, মোট {last}</translation>
   </message>
   <message>
    <source>Stop downloading?</source>
@@ -4369,7 +4369,7 @@
   </message>
   <message>
    <source>Thank you</source>
-   <translation type="unfinished"></translation>
+   <translation>ধন্যবাদ</translation>
   </message>
   <message>
    <source>That is as much as a fridge takes in {number} days.</source>
@@ -4497,11 +4497,11 @@
   </message>
   <message>
    <source>The bars show who gave how much in the last 7 days.</source>
-   <translation type="unfinished"></translation>
+   <translation>দণ্ডগুলো দেখায় গত 7 দিনে কে কত দিয়েছেন।</translation>
   </message>
   <message>
    <source>The bars show who gave how much since {day}, when this computer first saw the leaderboard.</source>
-   <translation type="unfinished"></translation>
+   <translation>দণ্ডগুলো দেখায় {day} থেকে কে কত দিয়েছেন; এই কম্পিউটার তখন প্রথম লিডারবোর্ড দেখে।</translation>
   </message>
   <message>
    <source>The battery holds less than {percent} %. Potluck continues when it is plugged in.</source>
@@ -4673,11 +4673,11 @@
   </message>
   <message>
    <source>The curve is empty: it begins with the first step.</source>
-   <translation type="unfinished"></translation>
+   <translation>রেখাটি খালি: প্রথম ধাপ থেকে শুরু হবে।</translation>
   </message>
   <message>
    <source>The curves show the loss{unit}: it is 0 for a model that never errs.</source>
-   <translation type="unfinished"></translation>
+   <translation>রেখাগুলো লস{unit} দেখায়: যে মডেল কখনও ভুল করে না তার 0।</translation>
   </message>
   <message>
    <source>The data are other ones than before, so reading begins anew.</source>
@@ -4997,7 +4997,7 @@
   </message>
   <message>
    <source>The model after step {epoch} is in {folder}.</source>
-   <translation type="unfinished"></translation>
+   <translation>{epoch} ধাপের পরের মডেল {folder}-এ আছে।</translation>
   </message>
   <message>
    <source>The model cannot be read: {error}.</source>
@@ -5017,7 +5017,7 @@
   </message>
   <message>
    <source>The model has taken its first step with your work in it.</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেল আপনার কাজ নিয়ে তার প্রথম ধাপ নিয়েছে।</translation>
   </message>
   <message>
    <source>The model in {folder} cannot be read: {error}.</source>
@@ -5033,7 +5033,7 @@
   </message>
   <message>
    <source>The model is kept after these steps: {steps}</source>
-   <translation type="unfinished"></translation>
+   <translation>এই ধাপগুলোর পরের মডেল রাখা আছে: {steps}</translation>
   </message>
   <message>
    <source>The model is of the kind {found}, and this task trains the kind {wanted}.</source>
@@ -5045,15 +5045,15 @@
   </message>
   <message>
    <source>The model of step {epoch} is not kept on this computer.</source>
-   <translation type="unfinished"></translation>
+   <translation>{epoch} ধাপের মডেল এই কম্পিউটারে রাখা নেই।</translation>
   </message>
   <message>
    <source>The model on this computer is asked…</source>
-   <translation type="unfinished"></translation>
+   <translation>এই কম্পিউটারের মডেলকে জিজ্ঞাসা করা হচ্ছে…</translation>
   </message>
   <message>
    <source>The model takes a step when {samples} of them are computed, on all computers together.</source>
-   <translation type="unfinished"></translation>
+   <translation>সব কম্পিউটার মিলে {samples}টির হিসাব হলে মডেল এক ধাপ এগোয়।</translation>
   </message>
   <message>
    <source>The model to begin with has its tokenizer.</source>
@@ -5165,7 +5165,7 @@
   </message>
   <message>
    <source>The newest model on this computer is loaded: this takes some seconds…</source>
-   <translation type="unfinished"></translation>
+   <translation>এই কম্পিউটারের সবচেয়ে নতুন মডেল খোলা হচ্ছে: কয়েক সেকেন্ড লাগে…</translation>
   </message>
   <message>
    <source>The next start goes on from the last epoch.</source>
@@ -5285,7 +5285,7 @@
   </message>
   <message>
    <source>The process with the model has ended.</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের প্রক্রিয়া শেষ হয়েছে।</translation>
   </message>
   <message>
    <source>The processor</source>
@@ -6125,7 +6125,7 @@
   </message>
   <message>
    <source>This line is not a question: {error}.</source>
-   <translation type="unfinished"></translation>
+   <translation>এই লাইন কোনো প্রশ্ন নয়: {error}।</translation>
   </message>
   <message>
    <source>This link cannot be read: {error}.</source>
@@ -6217,7 +6217,7 @@
   </message>
   <message>
    <source>Those of these steps are: {kept_ones}.</source>
-   <translation type="unfinished"></translation>
+   <translation>এই ধাপগুলোরটি আছে: {kept_ones}।</translation>
   </message>
   <message>
    <source>Threads that train</source>
@@ -6497,7 +6497,7 @@
   </message>
   <message>
    <source>Up to {size} each way for a step of the model. {cost}</source>
-   <translation type="unfinished"></translation>
+   <translation>মডেলের এক ধাপে দুই দিকে {size} পর্যন্ত। {cost}</translation>
   </message>
   <message>
    <source>Update Potluck here.</source>
@@ -6529,7 +6529,7 @@
   </message>
   <message>
    <source>Use it again</source>
-   <translation type="unfinished"></translation>
+   <translation>আবার ব্যবহার করুন</translation>
   </message>
   <message>
    <source>Use printable letters.</source>
@@ -6537,7 +6537,7 @@
   </message>
   <message>
    <source>Use the card {name} again</source>
-   <translation type="unfinished"></translation>
+   <translation>{name} কার্ড আবার ব্যবহার করুন</translation>
   </message>
   <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
@@ -6649,7 +6649,7 @@
   </message>
   <message>
    <source>What is a sample?</source>
-   <translation type="unfinished"></translation>
+   <translation>নমুনা কী?</translation>
   </message>
   <message>
    <source>What is here already is kept, and it goes on there the next time.</source>
@@ -6729,7 +6729,7 @@
   </message>
   <message>
    <source>When &amp;nobody is reached</source>
-   <translation type="unfinished"></translation>
+   <translation>কারও কাছে পৌঁছানো না গেলে (&amp;N)</translation>
   </message>
   <message>
    <source>When I &amp;log in starts</source>
@@ -6749,15 +6749,15 @@
   </message>
   <message>
    <source>When something is &amp;reached, such as 100 steps</source>
-   <translation type="unfinished"></translation>
+   <translation>কিছু অর্জন হলে, যেমন 100টি ধাপ (&amp;R)</translation>
   </message>
   <message>
    <source>When the &amp;disk is full</source>
-   <translation type="unfinished"></translation>
+   <translation>ডিস্ক ভরে গেলে (&amp;D)</translation>
   </message>
   <message>
    <source>When the collaboration &amp;ends</source>
-   <translation type="unfinished"></translation>
+   <translation>প্রকল্প শেষ হলে (&amp;E)</translation>
   </message>
   <message>
    <source>When the window c&amp;loses</source>
@@ -6765,7 +6765,7 @@
   </message>
   <message>
    <source>When training &amp;stops and needs you</source>
-   <translation type="unfinished"></translation>
+   <translation>প্রশিক্ষণ থেমে আপনাকে লাগলে (&amp;S)</translation>
   </message>
   <message>
    <source>Where it &amp;is said</source>
@@ -7093,7 +7093,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>Your week</source>
-   <translation type="unfinished"></translation>
+   <translation>আপনার সপ্তাহ</translation>
   </message>
   <message>
    <source>[experts] must have width {width} and {layers} layers, as [model] has, not {other} and {others}.</source>
@@ -7109,7 +7109,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>after step {step}</source>
-   <translation type="unfinished"></translation>
+   <translation>{step} ধাপের পরে</translation>
   </message>
   <message>
    <source>ahead of</source>
@@ -7173,7 +7173,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>by step; lower is better</source>
-   <translation type="unfinished"></translation>
+   <translation>ধাপ ধরে; কম হলে ভালো</translation>
   </message>
   <message>
    <source>called, some time ago,</source>
@@ -7921,7 +7921,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{name} alone</source>
-   <translation type="unfinished"></translation>
+   <translation>শুধু {name}</translation>
   </message>
   <message>
    <source>{name} alone: {loss}</source>
@@ -8029,7 +8029,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{name}, peer {peer}, part of {epochs} steps</source>
-   <translation type="unfinished"></translation>
+   <translation>{name}, পিয়ার {peer}, {epochs}টি ধাপে অংশ নিয়েছে</translation>
   </message>
   <message>
    <source>{name}, signed {moment} by the key {fingerprint}. Compare that with the one that its maker shows you.</source>
@@ -8037,7 +8037,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{name}, {role}, peer {peer}, at step {epoch}, {samples} samples in this one</source>
-   <translation type="unfinished"></translation>
+   <translation>{name}, {role}, পিয়ার {peer}, ধাপ {epoch}, এতে {samples}টি নমুনা</translation>
   </message>
   <message>
    <source>{needed} MB are needed in {folder}, and {free} MB are free.</source>
@@ -8153,7 +8153,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{right} {guesses} right at step {epoch}</source>
-   <translation type="unfinished"></translation>
+   <translation>{epoch} ধাপে {right} {guesses} ঠিক</translation>
   </message>
   <message>
    <source>{rows} samples lie ready</source>
@@ -8317,7 +8317,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{title}: {first} at step {first_epoch}, {last} at step {last_epoch}.</source>
-   <translation type="unfinished"></translation>
+   <translation>{title}: ধাপ {first_epoch}-এ {first}, ধাপ {last_epoch}-এ {last}।</translation>
   </message>
   <message>
    <source>{until} is not a valid time of day.</source>
