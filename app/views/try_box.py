@@ -128,7 +128,8 @@ class TryBox(QWidget):
 
     def _show_steps(self, steps: tuple[int, ...], *, at: int | None = None) -> None:
         """Give the slider a stop for each step that is kept; one alone leaves nothing to choose."""
-        self._steps = steps or self._steps
+        known = steps or self._steps
+        self._steps = tuple(sorted({*known, at})) if at and known else known  # a step may have gone since it answered
         several = len(self._steps) > 1
         at = at if at in self._steps else (self._steps or (0,))[-1]
         blocked = self.slider.blockSignals(True)

@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt
 from app.looks.theme import Colours, Theme
 from app.widgets.labels import WholeLabel
 from app.words import text
+from core.api.sentence import later
 
-SPACE: Final = "␣"
+SPACE: Final = later("(space)")
 """Stands for a word that is nothing but a space."""
 
 
@@ -86,7 +87,7 @@ def _word(word: str) -> str:
 
 
 def _seen(word: str) -> str:
-    return text.one_line(word) or SPACE
+    return text.one_line(word) or text.tr(SPACE)
 
 
 def _plain(words: str) -> str:

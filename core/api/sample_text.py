@@ -5,15 +5,17 @@ from types import MappingProxyType
 from typing import Final
 
 from core.api.numbers import amount
-from core.api.sentence import Sentence
+from core.api.sentence import Sentence, later
 
+_LETTERS: Final = later("A sample is {size} letters of a text. The model guesses each one from those before it.")
 SAMPLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "albert": (
             "A sample is a text of at most {size} words and parts of words. Some of them are covered, and the model "
             "guesses what stands there."
         ),
-        "gpt": "A sample is {size} letters of a text. The model guesses each one from those before it.",
+        "gpt": _LETTERS,
+        "gpt-experts": _LETTERS,
         "digits": "A sample is a picture of a written digit. The model guesses which one it is.",
     }
 )

@@ -352,6 +352,10 @@
    <translation>আপনার নাম (&amp;Y)</translation>
   </message>
   <message>
+   <source>(space)</source>
+   <translation type="unfinished"></translation>
+  </message>
+  <message>
    <source>, {done} of {total} pieces are here</source>
    <translation>, {total}টি টুকরোর {done}টি এসেছে</translation>
   </message>

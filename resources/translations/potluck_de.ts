@@ -352,6 +352,10 @@
    <translation>Na&amp;me</translation>
   </message>
   <message>
+   <source>(space)</source>
+   <translation>(Leerzeichen)</translation>
+  </message>
+  <message>
    <source>, {done} of {total} pieces are here</source>
    <translation>, {done} von {total} Stücken sind da</translation>
   </message>

@@ -29,6 +29,7 @@ for line in sys.stdin:
     elif not text:
         said["event"] = "ready"
     elif "___" in text:
+        said["epoch"] = 60 if "late" in text else said["epoch"]
         said |= {"event": "filled", "text": text.replace("___", "idle")}
         said["blanks"] = [[{"text": "idle", "probability": 0.5}, {"text": "own", "probability": 0.25}]]
     else:
@@ -102,6 +103,12 @@ def test_slider_asks_the_model_of_an_earlier_step(box, until):
         until(box.button.isEnabled, 20_000)
         assert box.heading.text() == f"Step {step}"
         assert box.slider.accessibleDescription().startswith(f"after step {step}.")
+
+
+def test_slider_stands_at_a_step_that_has_gone(box, until):
+    asked(box, until, "late ___ here")
+    assert box.heading.text() == "Step 60"
+    assert box.slider.accessibleDescription().startswith("after step 60.")
 
 
 def test_copied_answer_names_its_step(box, until):
