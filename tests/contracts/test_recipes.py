@@ -107,7 +107,11 @@ def test_a_number_out_of_bounds_is_a_sentence(name: str, table: str, key: str, v
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('task = "gpt"', 'task = "chess"', "my.toml: task must be one of albert, gpt, gpt-experts, digits, not 'chess'."),
+        (
+            'task = "gpt"',
+            'task = "chess"',
+            "my.toml: task must be one of albert, gpt, gpt-experts, digits, not 'chess'.",
+        ),
         ('task = "gpt"', "", "my.toml: task is missing."),
         ("[model]", "[models]", "my.toml: models is unknown. Allowed are: name, "),
         ("layers = 2", "layer = 2", "my.toml: [model] layer is unknown. Allowed are: "),
