@@ -73,7 +73,13 @@ def test_fewer_liars_than_honest_peers_replace_nobodys_model(honest: int, liars:
 
 @pytest.mark.parametrize(
     ("honest", "liars", "seed", "helps", "known"),
-    [(2, 3, 1, False, True), (2, 8, 2, True, True), (1, 3, 3, False, True), (2, 3, 1, False, False)],
+    [
+        (2, 3, 1, False, True),
+        (2, 8, 2, True, True),
+        (2, 8, 1002, False, True),  # one with an empty disk is alone with them before its first round
+        (1, 3, 3, False, True),
+        (2, 3, 1, False, False),
+    ],
 )
 def test_passes_alone_replace_nobodys_model(
     monkeypatch: pytest.MonkeyPatch, honest: int, liars: int, seed: int, *, helps: bool, known: bool
@@ -96,6 +102,7 @@ def test_passes_alone_replace_nobodys_model(
         assert swarm.backbone.participant is not None
         swarm.backbone.participant.handle(Help(2**20), swarm.world.now)
     swarm.world.run(40.0)
+    assert all(state is not None and state.epoch for state in map(state_of, others))
     loaded: list[StateName] = []
     for volunteer in others:
         volunteer._on_event = noting(volunteer, loaded)  # type: ignore[method-assign]

@@ -195,7 +195,7 @@ class Branches:
             stands: Stands of the others.
             trains: Whether this peer does.
             loyal: Whether it follows nobody that was in no round.  Where its backbone is heard, that holds for any peer
-                that has a model, or hears somebody that was in rounds.
+                that has a model of its own, or knows of anybody that was in rounds, whether they are here now or not.
             back: Whether it goes back to a state that led to its own, where most have stayed.
         """
         here: defaultdict[bytes, Voices] = defaultdict(Voices)
@@ -222,10 +222,9 @@ class Branches:
             here[mine.mark] = here[mine.mark].plus(Voices(trains, others=not trains, own=1, stepped=further))
             names[mine.mark] = mine
         ways = {mark: self._ways.path(mark)[::-1] for mark in here}
-        company = any(one.known for one in (*here.values(), newcomers))
         # Who has gone back with its backbone to a copy follows no stranger on from there.
         hosted = self._went_back and any(stand.peer == self._backbone and stand.state == mine for stand in heard)
-        loyal = loyal or (judged and (company or (further and (not guest or hosted))))
+        loyal = loyal or (judged and (bool(self._known) or (further and (not guest or hosted))))
         found = heaviest(here, names, ways, newcomers=newcomers, trains=trains, loyal=loyal)
         if mine is None or found is None:
             return found
