@@ -8,6 +8,7 @@ import os
 import runpy
 import sys
 from multiprocessing import freeze_support
+from pathlib import Path
 
 
 def main() -> int:
@@ -24,9 +25,16 @@ def main() -> int:
         sys.argv = ["-c", *words[2:]]
         exec(words[1], {"__name__": "__main__"})  # noqa: S102 - as Python does
         return 0
+    from core.system.hidden_links import own_words  # noqa: PLC0415 - only where it is what is wanted
+    from core.updates.launcher import launched  # noqa: PLC0415
+
+    program, words = Path(sys.executable), list(own_words())
+    code = launched(program.parent, program.name, words)
+    if code is not None:
+        return code
     from core.__main__ import main as potluck  # noqa: PLC0415 - only where it is what is wanted
 
-    return potluck()
+    return potluck(words)
 
 
 if __name__ == "__main__":

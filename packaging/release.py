@@ -87,6 +87,7 @@ def make(out: Path) -> None:
                 print(f"made: {build(out, folder / kind).name}")
             except SetupProblem as problem:
                 print(f"not made: {kind}: {problem}")
+    print("not made here: updates of a program folder, which packaging/updates/publish.py packs and signs")
     files = sorted(path for path in out.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums, encoding="utf-8")

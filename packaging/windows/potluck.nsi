@@ -85,6 +85,10 @@ SectionEnd
 Section "Uninstall"
   !insertmacro Quit
   RMDir /r "$INSTDIR\_internal"
+  RMDir /r "$INSTDIR\versions"
+  RMDir /r "$INSTDIR\updates"
+  Delete "$INSTDIR\installed.json"
+  Delete "$INSTDIR\root.json"
   Delete "$INSTDIR\potluck.exe"
   Delete "$INSTDIR\potluck-cli.exe"
   Delete "$INSTDIR\uninstall.exe"

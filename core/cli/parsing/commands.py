@@ -64,6 +64,7 @@ COMMANDS: Final[Mapping[str, CommandEntry]] = MappingProxyType(
         "remote": CommandEntry("engine.remote", "the window or a command for another computer of yours, through SSH"),
         "devices": CommandEntry("engine.devices", "what training can run on here"),
         "training-part": CommandEntry("engine.training_part", "torch and what comes with it: get, show or remove it"),
+        "update": CommandEntry("engine.update", "look for a newer version and take it, or choose whether to"),
         "doctor": CommandEntry("engine.doctor", "is everything here that Potluck needs?"),
     }
 )
