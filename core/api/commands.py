@@ -16,12 +16,13 @@ from core.api.snapshot import LossView, ProblemView
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "try_now", "show", "notices", "evaluate", "settings", "configure",
     "test_port", "history", "receipts", "machine", "trust", "activity", "experts", "moderation", "moderate",
-    "people", "copies", "audit", "page", "account",
+    "people", "copies", "audit", "page", "account", "update",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
 begin anew in the same process, with the collaboration that is current then; a hostile caller gains what it gains by
-quit, the samples of this epoch.  try_now: ask the backbone now that does not answer, or has refused this computer; a
+quit, the samples of this epoch.  update: go on as a newer version that lies here, when this epoch has ended; a hostile
+caller gains less than by restart.  try_now: ask the backbone now that does not answer, or has refused this computer; a
 hostile caller, who could quit the engine, gains one question for each of its own.
 show: ask a window, if one is connected, to come to the front (notification `show` to every client).
 notices(since): a list of Notice.  evaluate: look at the held-out text now; the answer is an Evaluation.  settings: the

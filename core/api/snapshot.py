@@ -16,6 +16,7 @@ from core.api.reports import DayGift
 from core.api.score import Filled, FirstScore, Score
 from core.api.sentence import Said
 from core.api.turns import PassedOver
+from core.api.updates import UpdateView
 from core.api.verdict import DATA, Verdict, VerdictCode
 
 PROTOCOL_VERSION = 5
@@ -259,6 +260,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What this computer gave today, up to this moment; its `day` is empty where an engine does not tell."""
     hosting: HostingView | None = None
     """The experts that live here; None: the model has none."""
+    update: UpdateView | None = None
+    """What is known of a newer version; None: this program does not update itself."""
 
     @property
     def sentence(self) -> str:
@@ -284,12 +287,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         if other is None:
             return False
         mine, theirs = self.me, other.me
-        mine = msgspec.structs.replace(
-            mine,
-            bytes_sent=theirs.bytes_sent,
-            bytes_received=theirs.bytes_received,
-            contributing_s=theirs.contributing_s,
-        )
+        counters = ("bytes_sent", "bytes_received", "contributing_s")
+        mine = msgspec.structs.replace(mine, **{name: getattr(theirs, name) for name in counters})
         today = msgspec.structs.replace(other.today, day=self.today.day, samples=self.today.samples)
         data = self.data
         if data is not None and other.data is not None:

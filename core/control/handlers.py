@@ -126,6 +126,7 @@ class Methods:
             "resume": Method(_SwitchParams, lambda asked: intents.resume(asked.what, asked.until)),
             "quit": Method(_NoParams, lambda _: intents.quit()),
             "try_now": Method(_NoParams, lambda _: intents.try_now()),
+            "update": Method(_NoParams, lambda _: intents.updating.switch()),
             "restart": Method(_NoParams, lambda _: intents.restart()),
             "show": Method(_NoParams, lambda _: {"clients": show()}),
             "notices": Method(_SinceParams, lambda asked: notices.since(asked.since)),

@@ -70,6 +70,13 @@ class AccountHolder(Protocol):
         """Ask the backbone for what the person wants."""
 
 
+class Renewing(Protocol):
+    """What becomes of a newer version of the program."""
+
+    def switch(self) -> None:
+        """Go on as it between two rounds; returns before that."""
+
+
 class Intents(Protocol):
     """A person's possible intents.  A Problem that is raised becomes the client's answer."""
 
@@ -84,6 +91,10 @@ class Intents(Protocol):
     @property
     def account(self) -> AccountHolder:
         """The computers that are the person's own."""
+
+    @property
+    def updating(self) -> Renewing:
+        """The way to a newer version."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""

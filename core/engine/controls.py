@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from core.api import verdict as verdicts
 from core.api.commands import ModelEvaluation
 from core.api.modes import SUBJECTS, UseMode
@@ -20,6 +22,7 @@ from core.engine.moderation import Moderation
 from core.engine.reports import EngineReports
 from core.engine.session import VolunteerSession
 from core.engine.shown.snapshots import Standpoint, take_snapshot, verdict_of
+from core.engine.update_watch import UpdateWatch
 from core.joining.account import OwnAccount
 from core.net.addresses.interfaces import is_loopback
 
@@ -33,6 +36,7 @@ class Life:
         quit: Set when it is to end.
         hurry: Set when a person wants the backbone that does not answer to be asked now.
         again: A client wants it to begin anew after that, in the collaboration that is current by then.
+        renews: It is to go on as a newer version after that.
         stage: What is being prepared, or waited for.
         known: What is known, from the last time, of the collaboration that is joined; None: nothing.
         failure: What keeps it from going on.
@@ -44,6 +48,7 @@ class Life:
     quit: asyncio.Event
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     again: bool = False
+    renews: bool = False
     stage: Verdict = field(
         default_factory=lambda: verdicts.starting("preparing", stage=Sentence("Potluck is starting."))
     )
@@ -63,6 +68,11 @@ class Life:
         self.again = True
         self.end()
 
+    def renew(self) -> None:
+        """End, and go on as the newest version."""
+        self.renews = True
+        self.end()
+
 
 class Controls:
     """Carries out what clients ask of an engine (`core.control.intents.Intents`).
@@ -79,12 +89,14 @@ class Controls:
         """What is told on demand only."""
         self.moderation = Moderation(life.installation, self._joined)
         """What moderators do."""
+        self.updating = UpdateWatch(life.installation, snapshot=self.snapshot, renew=life.renew, changed=announce)
+        """What becomes of a newer version."""
         self.account = OwnAccount(life.installation.key, life.installation.clock.now, lambda: self._joined().place)
         """What a person does with their own computers."""
 
     def snapshot(self) -> Snapshot:
         """The engine's whole state at this moment, as clients show it."""
-        return take_snapshot(self._standpoint())
+        return msgspec.structs.replace(take_snapshot(self._standpoint()), update=self.updating.view)
 
     def verdict(self) -> Verdict:
         """What the engine is doing at this moment."""

@@ -167,6 +167,7 @@ class Engine:
                 group.create_task(self._senses.run())
                 group.create_task(self.usage_policy.keep())
                 group.create_task(self._follow_verdict())
+                group.create_task(self.controls.updating.keep())
         finally:
             unfollow()
 

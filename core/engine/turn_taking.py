@@ -14,14 +14,13 @@ from core.control.notices import Level
 from core.engine.engine import Engine
 from core.engine.remembered.collaborations import KeptCollaboration
 from core.engine.turns import Turns
+from core.engine.update_watch import epoch_ends
 from core.joining.introduction import Impostor
 from core.joining.look import LinkProblem, look
 from core.net.clock import steady_s
 
 LOOKS: Final = 60
 """Number of times that the served collaboration is looked at while an unreachable one is waited for."""
-EPOCH_LOOK_S: Final = 1.0
-"""Time between two looks at whether an epoch has ended, seconds."""
 ENDS: Final = frozenset({"ended", "finished", CLOSED, MOVED})
 """Reasons of a rest after which a collaboration needs nothing more from this computer."""
 
@@ -93,7 +92,7 @@ class TurnTaking:
                 self._tell(f"turns.{why}", served)
                 break
             if await self._higher_one_answers():
-                await self._epoch_ends()
+                await epoch_ends(self._engine.controls.snapshot, self._patience_s)
                 self._tell("turns.back", served)
                 break
         if self._engine.life.session is not None:
@@ -113,16 +112,6 @@ class TurnTaking:
             return False
         self._turns.answers(due)
         return True
-
-    async def _epoch_ends(self) -> None:
-        """Wait for the end of an epoch to which this computer contributes, and not longer than for anything else."""
-        begun = self._engine.controls.snapshot()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._patience_s):
-                now = begun
-                while now.verdict.code is VerdictCode.CONTRIBUTING and now.epoch == begun.epoch:
-                    await asyncio.sleep(EPOCH_LOOK_S)
-                    now = self._engine.controls.snapshot()
 
     def _gives_way(self, served: str, problem: Problem) -> bool:
         """Whether another one is served from now on, in the place of one that does not let this computer take part.

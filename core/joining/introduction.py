@@ -11,7 +11,9 @@ from typing import Final, TypeVar
 
 import aiohttp
 
+from core.api import updates
 from core.authority.records import LISTS_BYTES_MAX, AuthorityRecords, told_records
+from core.backbone import desk_messages
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
@@ -47,6 +49,16 @@ class TurnedAway(UserProblem):
 
 class OtherProtocol(BadInput, TurnedAway):
     """The backbone's protocol is not this program's."""
+
+
+class NewerProtocol(OtherProtocol):
+    """The backbone's protocol is newer than this program's."""
+
+    code = updates.NEWER
+
+
+OTHER_PROTOCOLS: Final = {desk_messages.OLDER: OtherProtocol, desk_messages.NEWER: NewerProtocol}
+"""By the code of a refusal."""
 
 
 class Impostor(NotTrusted):

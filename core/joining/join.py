@@ -30,10 +30,10 @@ from core.base.wire import PROTOCOL
 from core.joining.blobs import fetch_blobs, has_all
 from core.joining.introduction import (
     NOT_A_BACKBONE,
+    OTHER_PROTOCOLS,
     UNANSWERED,
     Impostor,
     Introduced,
-    OtherProtocol,
     at_first,
     read_answer,
     session_with,
@@ -334,8 +334,8 @@ class Joining:
 
 
 def _refused(refusal: messages.JoinRefusal) -> Problem:
-    kinds: dict[str, type[Problem]] = dict.fromkeys((messages.OLDER, messages.NEWER), OtherProtocol)
-    kinds |= {each.code: each for each in (BadInput, NameTaken, ShutOut)}
+    kinds: dict[str, type[Problem]] = {each.code: each for each in (BadInput, NameTaken, ShutOut)}
+    kinds |= OTHER_PROTOCOLS
     return kinds.get(refusal.code, NotTrusted)(refusal.message, hint=refusal.hint)
 
 

@@ -34,7 +34,11 @@ from core.system.child_process import trains
 from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.system.startup import EXIT_SHUT_OUT
+from core.updates.launcher import go_on
 from core.workers.frames import MetricFiles
+
+RENEWS = -1
+"""In the place of an exit code: the newest version is to go on."""
 
 _LOG = logging.getLogger("potluck")
 
@@ -45,10 +49,11 @@ def run_engine(args: argparse.Namespace) -> int:
     raise_file_limit()
     watch(Home.find(args.home).directory, "engine")
     try:
-        return asyncio.run(_run_engine(args))
+        code = asyncio.run(_run_engine(args))
     except ShutOut as problem:
         say_problem(problem, json=args.json)
         return EXIT_SHUT_OUT
+    return go_on() if code == RENEWS else code
 
 
 async def _run_engine(args: argparse.Namespace) -> int:
@@ -91,7 +96,7 @@ async def _run_each(args: argparse.Namespace, clock: Clock, running: list[Engine
         running[0].life.installation.notices.listen(log_notice if args.stay else _log_in_passing)
         code = await _run_once(running[0], link, args, hosting)
         if not running[0].life.again:
-            return code
+            return RENEWS if running[0].life.renews else code
         alone, named = False, None
 
 

@@ -88,6 +88,10 @@ class PretenceEngine:
         self.reports = PretenceReports()
         self.moderation = NobodyModerates()
         self.account = OneComputer()
+        self.updating = self
+
+    def switch(self) -> None:
+        """There is no newer version."""
 
     def change(self) -> None:
         """Go on by one step: each peer's speed and samples are others."""

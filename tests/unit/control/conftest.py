@@ -65,6 +65,7 @@ class CardboardEngine:
         self.reports = CardboardReports()
         self.moderation = NobodyModerates()
         self.account = OneComputer()
+        self.updating = self
 
     def snapshot(self) -> Snapshot:
         self.snapshots += 1
@@ -85,6 +86,9 @@ class CardboardEngine:
     async def resume(self, what="computing", until=None) -> None:
         self._remember("resume")
         self.contributing = True
+
+    def switch(self) -> None:
+        self._remember("update")
 
     async def quit(self) -> None:
         self._remember("quit")
