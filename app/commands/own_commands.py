@@ -33,6 +33,8 @@ class OwnCommands:
     saving: LineCommand
     part: LineCommand
     """Gets the training part, or removes it."""
+    updating: LineCommand
+    """Looks for a newer version, and gets it."""
 
     def stop(self) -> None:
         """Nobody waits for any answer any more."""
@@ -56,6 +58,7 @@ class OwnCommands:
             AccountCommand(LineCommand(home, program, parent)),
             ModelTalk(home, program, parent),
             DoctorCommand(LineCommand(home, program, parent), parent),
+            LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),
             LineCommand(home, program, parent),

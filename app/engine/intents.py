@@ -79,6 +79,10 @@ class Intents(QObject):
         """Ask the engine to end its program."""
         self._call("quit")
 
+    def renew(self) -> None:
+        """Have the engine go on as the newest version, when its epoch has ended."""
+        self._call("update")
+
     def forget(self) -> None:
         """The call failed: the snapshot decides again."""
         self._store.want(None)

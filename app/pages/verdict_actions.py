@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 from app.engine.store import Store
 from app.views.actions import Actions
 from app.words import text
-from core.api import moderation, training_part
+from core.api import moderation, training_part, updates
 from core.api import verdict as verdicts
 from core.api.sentence import later
 from core.api.verdict import Verdict, VerdictCode
@@ -64,7 +64,16 @@ _TRY: Final = Offer(later("Try now"), lambda actions: actions.try_asked.emit())
 _CHECK: Final = Offer(later("Check this computer"), lambda actions: actions.check_asked.emit())
 _LEAVE: Final = Offer(later("Leave it"), lambda actions: actions.leave_asked.emit())
 _GET: Final = Offer(later("Get the training part…"), lambda actions: actions.part_asked.emit())
+_UPDATE: Final = Offer(later("Update Potluck…"), lambda actions: actions.update_asked.emit())
 _AGAIN: Final = Offer(later("Ask again"), lambda actions: actions.try_asked.emit())
+MENDS: Final[Mapping[str, tuple[Offer, ...]]] = MappingProxyType(
+    {
+        verdicts.SHUT_OUT: (_LEAVE, _AGAIN),
+        training_part.NEEDS_PART: (_GET,),
+        updates.NEWER: (_UPDATE,),
+    }
+)
+"""By reason of a problem, what mends it."""
 _MOVED: Final = later("Look at the one that goes on…")
 _LIMITS: Final = later("Change the limits…")
 _RULE: Final = later("Change this rule…")
@@ -74,12 +83,10 @@ OFFERS_MAX: Final = 2
 def offers_of(verdict: Verdict) -> tuple[Offer, ...]:
     """The actions that are offered with a verdict, the first choice first.  Pausing is the switch's, beside it."""
     match verdict.code, verdict.reason:
-        case VerdictCode.PROBLEM, verdicts.SHUT_OUT:
-            return _LEAVE, _AGAIN
-        case (VerdictCode.PROBLEM, training_part.NEEDS_PART) | (VerdictCode.CONTRIBUTING, training_part.NO_PART):
+        case VerdictCode.PROBLEM, reason:
+            return MENDS.get(reason, (_LOOK_BACK,))
+        case VerdictCode.CONTRIBUTING, training_part.NO_PART:
             return (_GET,)
-        case VerdictCode.PROBLEM, _:
-            return (_LOOK_BACK,)
         case VerdictCode.NOT_CONNECTED, "offline" | "pass_ended":
             return _TRY, _CHECK
         case VerdictCode.NOT_CONNECTED, "no_network":

@@ -19,6 +19,7 @@ from app.engine.starting import Starter
 from app.engine.store import Store
 from app.looks.choices import Choices, Closing
 from app.looks.theme import Theme
+from app.renewal import Renewal
 from app.shell.keepsakes import Keepsakes
 from app.shell.main_window import MainWindow
 from app.shell.notifier import Notifier
@@ -84,6 +85,8 @@ class Application(QObject):
         self.starter = Starter(self.process, self.store, self.commands.quitting, may_start=engine is not None)
         self.window.start_page.may_restart = engine is not None
         self.window.start_page.may_stop = not far
+        self.renewal = Renewal(home, self.store, self.intents, self.window, lambda: self.leave(stop=False))
+        """What is started when the window has ended, if it ends for a newer version."""
         self._welcome = Welcome(self.window.join, self.choices, self)
         self._connected = self._silent = False
         self._leaving = False
@@ -158,6 +161,8 @@ class Application(QObject):
         client.link_changed.connect(self.crashes.look)
         client.show_asked.connect(window.come_forward)
         client.link_changed.connect(self._follow_link)
+        client.link_changed.connect(self.renewal.follow)
+        window.update_line.restart_asked.connect(self.renewal.ask)
         client.answered.connect(self._answered)
         client.failed.connect(self._failed)
         window.start_asked.connect(self.starter.start)

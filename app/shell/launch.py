@@ -1,10 +1,12 @@
 """Runs the window, where Qt is known to work."""
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.engine.engine_process import OR_ALONE, engine_command
@@ -15,6 +17,7 @@ from app.shell.opening import Opening, opening
 from app.shell.signals import Interrupts
 from app.shell.single import SingleWindow
 from core.api.crash_report import watch
+from core.api.program_folder import came_up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +72,12 @@ def run(home: Path, how: Opened, *, engine: Sequence[str] | None) -> int:
         application.welcome(how.link)
     else:
         application.start(how.link, hidden=how.hidden)
+    QTimer.singleShot(0, came_up)
     code = qt.exec()
     interrupts.close()
     single.release()
+    if application.renewal.command:
+        subprocess.Popen(application.renewal.command, start_new_session=True)
     return code
 
 

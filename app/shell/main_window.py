@@ -32,6 +32,7 @@ from app.views.settings.dialog import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import NEWS_MS, StatusLine
 from app.views.training_part import TrainingPartDialog, TrainingPartOffer
+from app.views.updating import UpdateLine
 from app.widgets import icons
 from app.widgets.banner import Banner
 from app.widgets.calm_wheel import CalmWheel
@@ -105,6 +106,7 @@ class MainWindow(QMainWindow):
         )
         self.above = QVBoxLayout()
         """What stands above each page."""
+        self.update_line = UpdateLine(store, commands.updating, self)
         self._stack = QStackedWidget()
         self._build()
         self._connect()
@@ -181,6 +183,7 @@ class MainWindow(QMainWindow):
         self.above.setContentsMargins(16, 4, 16, 0)
         self.above.setSpacing(4)
         self.above.addWidget(self.banner)
+        self.above.addWidget(self.update_line)
         column.addLayout(self.above)
         column.addWidget(self._stack, stretch=1)
         row.addLayout(column, stretch=1)
@@ -199,6 +202,7 @@ class MainWindow(QMainWindow):
         actions.leave_asked.connect(self._leave)
         elsewhere = text.tr("This is done on the computer itself.")
         actions.part_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.part_offer.ask())
+        actions.update_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.update_line.dialog.ask())
         for action in actions.pages.values():
             action.toggled.connect(self._show)
         for action in self.menus.language_actions.values():
@@ -224,6 +228,7 @@ class MainWindow(QMainWindow):
         self.leaving.failed.connect(self.show_failure)
         self.join.joined.connect(self._joined)
         self.join.found_asked.connect(self.founding.ask)
+        self.join.update_asked.connect(actions.update_asked)
         self.founding.founded.connect(self.join.take_founded)
         self._store.changed.connect(self._show)
 

@@ -59,7 +59,9 @@ class Menus:
             view.addMenu(tr("La&nguage")),
             {SYSTEM: tr("Like the &system"), **{code: f"&{own_name(code)}" for code in LANGUAGES}},
         )
-        bar.addMenu(tr("&Help")).addAction(actions.pages["about"])
+        about = bar.addMenu(tr("&Help"))
+        about.addAction(actions.pages["about"])
+        about.addAction(tr("&Newer versions…")).triggered.connect(actions.update_asked)
         main.aboutToShow.connect(self.refresh)
         view.aboutToShow.connect(self.refresh)
         for closing, action in self.closing_actions.items():

@@ -34,6 +34,8 @@ class Actions(QObject):
     """The person wants to look at the collaboration of this link, and to be asked whether to take part."""
     part_asked = Signal()
     """The person wants to get what trains, or to change or remove it."""
+    update_asked = Signal()
+    """The person wants to see what there is of a newer version."""
     leave_asked = Signal()
     """The person wants to take part in the engine's collaboration no more."""
 

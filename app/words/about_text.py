@@ -19,7 +19,8 @@ def about() -> list[tuple[str, str]]:
             tr(
                 "The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and "
                 "text to learn from, from the addresses that you saw before you joined. "
-                "Never programs: new code comes with a new version of Potluck only, which you install yourself."
+                "Never programs: new code comes with a new version of Potluck only, which the people who make it "
+                "have signed."
             ),
         ),
         (

@@ -6,10 +6,13 @@ from app.words import data_text, text
 from app.words.text import tr
 from core.api.look import JoinEstimate, LinkLook
 from core.api.numbers import amount
+from core.api.updates import NEWER
 
 RETRY: Final = frozenset({"link.unreachable", "link.closed", "link.older", "join", "no_space", "user", "damaged"})
 """Codes of problems that may be over in a while."""
 SCHEME: Final = "potluck:"
+NEEDS_NEWER: Final = frozenset({f"link.{NEWER}", NEWER})
+"""Codes of problems that a newer Potluck mends."""
 
 
 def may_retry(code: str) -> bool:

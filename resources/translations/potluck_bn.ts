@@ -140,6 +140,10 @@
    <translation>আবার আনুন (&amp;G)</translation>
   </message>
   <message>
+   <source>&amp;Get {version}</source>
+   <translation>{version} আনুন (&amp;G)</translation>
+  </message>
+  <message>
    <source>&amp;Go on</source>
    <translation>এগিয়ে চলুন (&amp;G)</translation>
   </message>
@@ -192,6 +196,10 @@
    <translation>এটি দেখুন (&amp;L)</translation>
   </message>
   <message>
+   <source>&amp;Look now</source>
+   <translation>এখন দেখুন (&amp;L)</translation>
+  </message>
+  <message>
    <source>&amp;Make the link</source>
    <translation>লিংক বানান (&amp;M)</translation>
   </message>
@@ -202,6 +210,10 @@
   <message>
    <source>&amp;Model</source>
    <translation>মডেল (&amp;M)</translation>
+  </message>
+  <message>
+   <source>&amp;Newer versions…</source>
+   <translation>নতুন সংস্করণ (&amp;N)…</translation>
   </message>
   <message>
    <source>&amp;Next</source>
@@ -272,6 +284,10 @@
    <translation>এটি সরান (&amp;R)…</translation>
   </message>
   <message>
+   <source>&amp;Restart with {version}</source>
+   <translation>{version} দিয়ে আবার চালু করুন (&amp;R)</translation>
+  </message>
+  <message>
    <source>&amp;Save</source>
    <translation>সংরক্ষণ (&amp;S)</translation>
   </message>
@@ -322,6 +338,10 @@
   <message>
    <source>&amp;Try now</source>
    <translation>এখনই চেষ্টা করুন (&amp;T)</translation>
+  </message>
+  <message>
+   <source>&amp;Update Potluck…</source>
+   <translation>Potluck হালনাগাদ করুন (&amp;U)…</translation>
   </message>
   <message>
    <source>&amp;Upload</source>
@@ -570,6 +590,10 @@
   <message>
    <source>A newer version of Potluck wrote the backup {file}.</source>
    <translation>{file} ব্যাকআপটি Potluck-এর নতুনতর সংস্করণের লেখা।</translation>
+  </message>
+  <message>
+   <source>A newer version was looked for, and nothing was changed: {reason}</source>
+   <translation>নতুন সংস্করণ খোঁজা হয়েছে, কিছু বদলানো হয়নি: {reason}</translation>
   </message>
   <message>
    <source>A number that your home says</source>
@@ -1158,6 +1182,10 @@
   <message>
    <source>Check the connection, and the proxy if there is one (HTTPS_PROXY), then try again. Without internet: potluck training-part get --from FOLDER</source>
    <translation>সংযোগ দেখুন, প্রক্সি থাকলে সেটিও (HTTPS_PROXY), তারপর আবার চেষ্টা করুন। ইন্টারনেট ছাড়া: potluck training-part get --from FOLDER</translation>
+  </message>
+  <message>
+   <source>Check the connection, and the proxy if there is one (HTTPS_PROXY): it goes on where it was.</source>
+   <translation>সংযোগ, এবং প্রক্সি থাকলে সেটি (HTTPS_PROXY) দেখুন: যেখানে ছিল সেখান থেকেই চলবে।</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -1794,6 +1822,10 @@
   <message>
    <source>Get it again from where it was made public.</source>
    <translation>যেখানে প্রকাশ করা হয়েছিল সেখান থেকে আবার আনুন।</translation>
+  </message>
+  <message>
+   <source>Get it from where newer versions are.</source>
+   <translation>নতুন সংস্করণ যেখানে আছে সেখান থেকে আনুন।</translation>
   </message>
   <message>
    <source>Get it in the window, or with: potluck training-part get</source>
@@ -2644,6 +2676,14 @@
    <translation>{name} দেখুন</translation>
   </message>
   <message>
+   <source>Look for newer versions once a &amp;day</source>
+   <translation>দিনে একবার নতুন সংস্করণ খুঁজুন (&amp;D)</translation>
+  </message>
+  <message>
+   <source>Look for one with: potluck update</source>
+   <translation>খুঁজুন: potluck update</translation>
+  </message>
+  <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
    <translation>এই কম্পিউটারে উঁকি দেওয়া, এতে প্রোগ্রাম চালানো, বা আপনার দেওয়া সীমার বেশি করানো: আপনার সময় ও সীমা শুধু এই প্রোগ্রামই রাখে।</translation>
   </message>
@@ -2980,6 +3020,18 @@
    <translation>কখনও নয়</translation>
   </message>
   <message>
+   <source>Newer versions</source>
+   <translation>নতুন সংস্করণ</translation>
+  </message>
+  <message>
+   <source>Newer versions come the way it came: with apt upgrade, for example, or with git pull.</source>
+   <translation>এটি যেভাবে এসেছে নতুন সংস্করণও সেভাবেই আসে: যেমন apt upgrade বা git pull দিয়ে।</translation>
+  </message>
+  <message>
+   <source>Newer versions could not be looked for.</source>
+   <translation>নতুন সংস্করণ খোঁজা যায়নি।</translation>
+  </message>
+  <message>
    <source>Next try in {seconds} s.</source>
    <translation>{seconds} s পরে আবার চেষ্টা।</translation>
   </message>
@@ -3138,6 +3190,10 @@
   <message>
    <source>Nobody new is let in at present.</source>
    <translation>এখন নতুন কাউকে ঢুকতে দেওয়া হয় না।</translation>
+  </message>
+  <message>
+   <source>Nobody publishes updates of this Potluck.</source>
+   <translation>এই Potluck-এর হালনাগাদ কেউ প্রকাশ করে না।</translation>
   </message>
   <message>
    <source>Nobody uses it from afar.</source>
@@ -3564,6 +3620,10 @@
    <translation>Potluck উত্তর দিচ্ছে না</translation>
   </message>
   <message>
+   <source>Potluck does not look for newer versions by itself.</source>
+   <translation>Potluck নিজে থেকে নতুন সংস্করণ খোঁজে না।</translation>
+  </message>
+  <message>
    <source>Potluck ended unexpectedly: nothing is computed.</source>
    <translation>Potluck হঠাৎ শেষ হয়ে গেছে: কিছু হিসাব হচ্ছে না।</translation>
   </message>
@@ -3578,6 +3638,10 @@
   <message>
    <source>Potluck goes on</source>
    <translation>Potluck চলতে থাকে</translation>
+  </message>
+  <message>
+   <source>Potluck goes on as the new version when the present epoch has ended.</source>
+   <translation>এই ইপক শেষ হলে Potluck নতুন সংস্করণে চলবে।</translation>
   </message>
   <message>
    <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
@@ -3598,6 +3662,10 @@
   <message>
    <source>Potluck is already running. {problem}</source>
    <translation>Potluck আগেই চলছে। {problem}</translation>
+  </message>
+  <message>
+   <source>Potluck is being updated already.</source>
+   <translation>Potluck এখনই হালনাগাদ হচ্ছে।</translation>
   </message>
   <message>
    <source>Potluck is not running here. This window waits for it to start.</source>
@@ -3692,8 +3760,24 @@
    <translation>ভরা ঘণ্টাগুলোতে Potluck কাজ করে, অন্যগুলোতে বিশ্রাম নেয়। বদলাতে টেনে আঁকুন, বা তীর চাবি ও Space ব্যবহার করুন।</translation>
   </message>
   <message>
+   <source>Potluck {running} is the newest version for this computer.</source>
+   <translation>এই কম্পিউটারের জন্য Potluck {running} সবচেয়ে নতুন সংস্করণ।</translation>
+  </message>
+  <message>
    <source>Potluck {version}</source>
    <translation>Potluck {version}</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is here: the next start takes it, and {running} runs until then.</source>
+   <translation>Potluck {version} এখানে আছে: পরের বার চালু হলে সেটি চলবে, ততক্ষণ {running} চলছে।</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is here: this computer goes on with it when the present epoch has ended.</source>
+   <translation>Potluck {version} এখানে আছে: এই ইপক শেষ হলে এই কম্পিউটার সেটি দিয়ে চলবে।</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is there, and {running} runs.</source>
+   <translation>Potluck {version} পাওয়া যায়, আর {running} চলছে।</translation>
   </message>
   <message>
    <source>Potluck's files</source>
@@ -3980,6 +4064,10 @@
    <translation>দেখুন সেখানে PostgreSQL চলছে ও Potluck-কে ঢুকতে দেয় কি না।</translation>
   </message>
   <message>
+   <source>See that this computer's clock is right, and try again later or in another network.</source>
+   <translation>এই কম্পিউটারের ঘড়ি ঠিক আছে কি না দেখুন, এবং পরে বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন।</translation>
+  </message>
+  <message>
    <source>See the recipes that come along.</source>
    <translation>সঙ্গে আসা রেসিপিগুলো দেখুন।</translation>
   </message>
@@ -4030,6 +4118,10 @@
   <message>
    <source>Serve this</source>
    <translation>এটিতে কাজ করুন</translation>
+  </message>
+  <message>
+   <source>Set the clock, then: potluck update</source>
+   <translation>ঘড়ি ঠিক করুন, তারপর: potluck update</translation>
   </message>
   <message>
    <source>Set this computer's clock.</source>
@@ -4940,6 +5032,10 @@
    <translation>ডেটার খণ্ডগুলোর তালিকা সেখানে নেই।</translation>
   </message>
   <message>
+   <source>The list of versions is in a form that this Potluck does not know.</source>
+   <translation>সংস্করণের তালিকাটি এমন রূপে আছে যা এই Potluck জানে না।</translation>
+  </message>
+  <message>
    <source>The lists of the data's shards give one shard two sizes.</source>
    <translation>ডেটার খণ্ডের তালিকাগুলো একটি খণ্ডের দুটি আকার দেয়।</translation>
   </message>
@@ -5080,8 +5176,8 @@
    <translation>মডেলের শব্দভান্ডার অক্ষরের নয়।</translation>
   </message>
   <message>
-   <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
-   <translation>সংখ্যা হিসেবে মডেল, প্রকল্প ডাইজেস্ট দিয়ে যেসব ফাইলের নাম দেয় যেমন শব্দভান্ডার, আর শেখার লেখা, যোগ দেওয়ার আগে দেখা ঠিকানাগুলো থেকে। কখনও প্রোগ্রাম নয়: নতুন কোড শুধু Potluck-এর নতুন সংস্করণে আসে, যা আপনি নিজে ইনস্টল করেন।</translation>
+   <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which the people who make it have signed.</source>
+   <translation>সংখ্যা হিসেবে মডেল, প্রকল্প ডাইজেস্ট দিয়ে যেসব ফাইলের নাম দেয় যেমন শব্দভান্ডার, আর শেখার লেখা, যোগ দেওয়ার আগে দেখা ঠিকানাগুলো থেকে। কখনও প্রোগ্রাম নয়: নতুন কোড শুধু Potluck-এর নতুন সংস্করণে আসে, যা এর নির্মাতারা স্বাক্ষর করেছেন।</translation>
   </message>
   <message>
    <source>The moderators have changed as often as they can.</source>
@@ -5158,6 +5254,22 @@
   <message>
    <source>The name {username} cannot be used.</source>
    <translation>{username} নামটি ব্যবহার করা যায় না।</translation>
+  </message>
+  <message>
+   <source>The new version cannot be unpacked, so it was not installed.</source>
+   <translation>নতুন সংস্করণ খোলা যায় না, তাই ইনস্টল করা হয়নি।</translation>
+  </message>
+  <message>
+   <source>The new version does not start on this computer, so it was not installed.</source>
+   <translation>নতুন সংস্করণ এই কম্পিউটারে চালু হয় না, তাই ইনস্টল করা হয়নি।</translation>
+  </message>
+  <message>
+   <source>The new version is larger than its publisher says, so it was not installed.</source>
+   <translation>নতুন সংস্করণ এর প্রকাশক যা বলেন তার চেয়ে বড়, তাই ইনস্টল করা হয়নি।</translation>
+  </message>
+  <message>
+   <source>The new version needs {needed} GB of the disk for a while, and {free} GB are free.</source>
+   <translation>নতুন সংস্করণের জন্য কিছুক্ষণ ডিস্কে {needed} GB লাগে, আর {free} GB খালি আছে।</translation>
   </message>
   <message>
    <source>The newest model is written…</source>
@@ -5410,6 +5522,10 @@
   <message>
    <source>The shard has {count} rows, so none has the number {row}.</source>
    <translation>খণ্ডে {count}টি সারি আছে, তাই {row} নম্বরের কোনোটি নেই।</translation>
+  </message>
+  <message>
+   <source>The signed list of versions is out of date: nobody renewed it, or somebody keeps a newer one away.</source>
+   <translation>সংস্করণের স্বাক্ষরিত তালিকার মেয়াদ শেষ: কেউ তা নবায়ন করেনি, অথবা কেউ নতুনটি আটকে রাখছে।</translation>
   </message>
   <message>
    <source>The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; hidden_size is {hidden_size}, heads {heads}, embedding_size {embedding_size}.</source>
@@ -5776,6 +5892,10 @@
    <translation>এই কম্পিউটারে এখনও {name}-এর কোনো মডেল নেই।</translation>
   </message>
   <message>
+   <source>There is no newer version here.</source>
+   <translation>এখানে নতুন সংস্করণ নেই।</translation>
+  </message>
+  <message>
    <source>There is no recipe {named}.</source>
    <translation>{named} রেসিপি নেই।</translation>
   </message>
@@ -5842,6 +5962,14 @@
   <message>
    <source>This Potluck runs with a Python that has torch: nothing has to be downloaded.</source>
    <translation>এই Potluck এমন Python-এ চলে যাতে torch আছে: কিছু ডাউনলোড করতে হয় না।</translation>
+  </message>
+  <message>
+   <source>This Potluck was not installed as a program that updates itself.</source>
+   <translation>এই Potluck নিজে হালনাগাদ হয় এমনভাবে ইনস্টল করা হয়নি।</translation>
+  </message>
+  <message>
+   <source>This Potluck was not installed as a program that updates itself: newer versions come the way it came, from the system's packages for example.</source>
+   <translation>এই Potluck নিজে হালনাগাদ হয় এমনভাবে ইনস্টল করা হয়নি: এটি যেভাবে এসেছে নতুন সংস্করণও সেভাবেই আসে, যেমন সিস্টেমের প্যাকেজ থেকে।</translation>
   </message>
   <message>
    <source>This Python has no pip, by which the training part is found.</source>
@@ -6004,6 +6132,10 @@
    <translation>এই কম্পিউটারের ঘড়ি প্রকল্পের সময়ের {time} {way}; Potluck প্রকল্পের সময়েই চলে। সিস্টেমকে নিজে ঘড়ি মেলাতে দিন (তারিখ ও সময়ের সেটিংস): আপনার বাছা সময় সেই ঘড়ি মানে।</translation>
   </message>
   <message>
+   <source>This computer's clock says {day}, but this Potluck was made later: what is new cannot be told so.</source>
+   <translation>এই কম্পিউটারের ঘড়ি বলে {day}, কিন্তু এই Potluck তার পরে তৈরি: এভাবে নতুন কী তা বলা যায় না।</translation>
+  </message>
+  <message>
    <source>This computer's clock went back: its files are from the future.</source>
    <translation>এই কম্পিউটারের ঘড়ি পিছিয়ে গেছে: এর ফাইলগুলো ভবিষ্যতের।</translation>
   </message>
@@ -6158,6 +6290,10 @@
   <message>
    <source>This number cannot be chosen here.</source>
    <translation>এখানে এই সংখ্যা বাছা যায় না।</translation>
+  </message>
+  <message>
+   <source>This one goes on. Tell the people who make Potluck, with what potluck doctor says.</source>
+   <translation>এটিই চলবে। যাঁরা Potluck তৈরি করেন তাঁদের জানান, potluck doctor যা বলে তা-সহ।</translation>
   </message>
   <message>
    <source>This passphrase does not open the key, or the key is damaged.</source>
@@ -6400,6 +6536,10 @@
    <translation>কয়েক মিনিট পরে আবার চেষ্টা করুন, বা আয়োজকের কাছে নতুন লিংক চান।</translation>
   </message>
   <message>
+   <source>Try again later, or in another network. If it stays so, tell the people who make Potluck.</source>
+   <translation>পরে বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন। তবু না হলে যাঁরা Potluck তৈরি করেন তাঁদের জানান।</translation>
+  </message>
+  <message>
    <source>Try again later.</source>
    <translation>পরে আবার চেষ্টা করুন।</translation>
   </message>
@@ -6524,6 +6664,10 @@
    <translation>Potluck হালনাগাদ করুন; কিছু বদলানো হয়নি।</translation>
   </message>
   <message>
+   <source>Update Potluck…</source>
+   <translation>Potluck হালনাগাদ করুন…</translation>
+  </message>
+  <message>
    <source>Use connections that &amp;cost money by the megabyte</source>
    <translation>মেগাবাইট গুনে খরচ হয় এমন সংযোগ ব্যবহার (&amp;C)</translation>
   </message>
@@ -6546,6 +6690,10 @@
   <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
    <translation>যেটি চলছে তার জানালা বা কমান্ড ব্যবহার করুন, বা থামান: potluck quit</translation>
+  </message>
+  <message>
+   <source>Version {version} did not start on this computer, so {running} runs. It is not taken again.</source>
+   <translation>সংস্করণ {version} এই কম্পিউটারে চালু হয়নি, তাই {running} চলছে। সেটি আর নেওয়া হবে না।</translation>
   </message>
   <message>
    <source>Volunteer</source>
@@ -6652,6 +6800,10 @@
    <translation>যা ঘটেছে</translation>
   </message>
   <message>
+   <source>What is &amp;new…</source>
+   <translation>নতুন কী আছে (&amp;N)…</translation>
+  </message>
+  <message>
    <source>What is a sample?</source>
    <translation>নমুনা কী?</translation>
   </message>
@@ -6710,6 +6862,10 @@
   <message>
    <source>What the organiser cannot do</source>
    <translation>আয়োজক যা পারেন না</translation>
+  </message>
+  <message>
+   <source>What was answered is not what the people who make Potluck have signed, so nothing was changed.</source>
+   <translation>যে উত্তর এসেছে তা যাঁরা Potluck তৈরি করেন তাঁদের স্বাক্ষরিত নয়, তাই কিছু বদলানো হয়নি।</translation>
   </message>
   <message>
    <source>What was given day by day could not be read; the damaged file is {name}.</source>
@@ -6786,6 +6942,14 @@
   <message>
    <source>Where the shards lie beside their index, leave the address out: the backbone gives them.</source>
    <translation>খণ্ডগুলো সূচির পাশে থাকলে ঠিকানা বাদ দিন: ব্যাকবোন সেগুলো দেয়।</translation>
+  </message>
+  <message>
+   <source>Where updates lie answers too slowly, so nothing was changed.</source>
+   <translation>হালনাগাদ যেখানে আছে সেখান থেকে খুব ধীরে উত্তর আসে, তাই কিছু বদলানো হয়নি।</translation>
+  </message>
+  <message>
+   <source>Where updates lie does not answer.</source>
+   <translation>হালনাগাদ যেখানে আছে সেখান থেকে উত্তর আসে না।</translation>
   </message>
   <message>
    <source>Which of it</source>
@@ -7984,12 +8148,20 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{name} {until} পর্যন্ত স্থগিত: {words}</translation>
   </message>
   <message>
+   <source>{name} is larger than it may be.</source>
+   <translation>{name} যত বড় হতে পারে তার চেয়ে বড়।</translation>
+  </message>
+  <message>
    <source>{name} is not a valid folder of programs.</source>
    <translation>{name} প্রোগ্রামের ঠিক ফোল্ডার নয়।</translation>
   </message>
   <message>
    <source>{name} is not a valid name of a program.</source>
    <translation>{name} প্রোগ্রামের ঠিক নাম নয়।</translation>
+  </message>
+  <message>
+   <source>{name} is not among what the people who make Potluck have signed.</source>
+   <translation>যাঁরা Potluck তৈরি করেন তাঁদের স্বাক্ষরিত জিনিসের মধ্যে {name} নেই।</translation>
   </message>
   <message>
    <source>{name} is not there, or has no files.</source>

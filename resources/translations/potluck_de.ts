@@ -140,6 +140,10 @@
    <translation>&amp;Neu holen</translation>
   </message>
   <message>
+   <source>&amp;Get {version}</source>
+   <translation>{version} &amp;holen</translation>
+  </message>
+  <message>
    <source>&amp;Go on</source>
    <translation>&amp;Weitermachen</translation>
   </message>
@@ -192,6 +196,10 @@
    <translation>An&amp;sehen</translation>
   </message>
   <message>
+   <source>&amp;Look now</source>
+   <translation>&amp;Jetzt nachsehen</translation>
+  </message>
+  <message>
    <source>&amp;Make the link</source>
    <translation>Link &amp;machen</translation>
   </message>
@@ -202,6 +210,10 @@
   <message>
    <source>&amp;Model</source>
    <translation>&amp;Modell</translation>
+  </message>
+  <message>
+   <source>&amp;Newer versions…</source>
+   <translation>&amp;Neuere Versionen…</translation>
   </message>
   <message>
    <source>&amp;Next</source>
@@ -272,6 +284,10 @@
    <translation>&amp;Entfernen…</translation>
   </message>
   <message>
+   <source>&amp;Restart with {version}</source>
+   <translation>Mit {version} &amp;neu starten</translation>
+  </message>
+  <message>
    <source>&amp;Save</source>
    <translation>&amp;Speichern</translation>
   </message>
@@ -322,6 +338,10 @@
   <message>
    <source>&amp;Try now</source>
    <translation>&amp;Jetzt versuchen</translation>
+  </message>
+  <message>
+   <source>&amp;Update Potluck…</source>
+   <translation>Potluck akt&amp;ualisieren…</translation>
   </message>
   <message>
    <source>&amp;Upload</source>
@@ -570,6 +590,10 @@
   <message>
    <source>A newer version of Potluck wrote the backup {file}.</source>
    <translation>Eine neuere Version von Potluck hat die Sicherung {file} geschrieben.</translation>
+  </message>
+  <message>
+   <source>A newer version was looked for, and nothing was changed: {reason}</source>
+   <translation>Nach einer neueren Version wurde gesehen und nichts geändert: {reason}</translation>
   </message>
   <message>
    <source>A number that your home says</source>
@@ -1158,6 +1182,10 @@
   <message>
    <source>Check the connection, and the proxy if there is one (HTTPS_PROXY), then try again. Without internet: potluck training-part get --from FOLDER</source>
    <translation>Prüfen Sie die Verbindung und, wenn es einen gibt, den Proxy (HTTPS_PROXY), und versuchen Sie es dann noch einmal. Ohne Internet: potluck training-part get --from ORDNER</translation>
+  </message>
+  <message>
+   <source>Check the connection, and the proxy if there is one (HTTPS_PROXY): it goes on where it was.</source>
+   <translation>Prüfen Sie die Verbindung und, falls es einen gibt, den Proxy (HTTPS_PROXY): Es geht dort weiter, wo es war.</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -1794,6 +1822,10 @@
   <message>
    <source>Get it again from where it was made public.</source>
    <translation>Sie von dort neu holen, wo sie veröffentlicht wurde.</translation>
+  </message>
+  <message>
+   <source>Get it from where newer versions are.</source>
+   <translation>Neuere Versionen gibt es dort, wo es herkam.</translation>
   </message>
   <message>
    <source>Get it in the window, or with: potluck training-part get</source>
@@ -2644,6 +2676,14 @@
    <translation>{name} ansehen</translation>
   </message>
   <message>
+   <source>Look for newer versions once a &amp;day</source>
+   <translation>Einmal am &amp;Tag nach neueren Versionen sehen</translation>
+  </message>
+  <message>
+   <source>Look for one with: potluck update</source>
+   <translation>Sehen Sie nach mit: potluck update</translation>
+  </message>
+  <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
    <translation>In diesen Rechner hineinsehen, Programme darauf ausführen oder ihn mehr tun lassen als erlaubt: Über Zeiten und Grenzen wacht allein dieses Programm.</translation>
   </message>
@@ -2980,6 +3020,18 @@
    <translation>Nie</translation>
   </message>
   <message>
+   <source>Newer versions</source>
+   <translation>Neuere Versionen</translation>
+  </message>
+  <message>
+   <source>Newer versions come the way it came: with apt upgrade, for example, or with git pull.</source>
+   <translation>Neuere Versionen kommen auf demselben Weg wie es selbst: zum Beispiel mit apt upgrade oder mit git pull.</translation>
+  </message>
+  <message>
+   <source>Newer versions could not be looked for.</source>
+   <translation>Nach neueren Versionen konnte nicht gesehen werden.</translation>
+  </message>
+  <message>
    <source>Next try in {seconds} s.</source>
    <translation>Nächster Versuch in {seconds} s.</translation>
   </message>
@@ -3138,6 +3190,10 @@
   <message>
    <source>Nobody new is let in at present.</source>
    <translation>Zurzeit kommt niemand neu herein.</translation>
+  </message>
+  <message>
+   <source>Nobody publishes updates of this Potluck.</source>
+   <translation>Für dieses Potluck veröffentlicht niemand Aktualisierungen.</translation>
   </message>
   <message>
    <source>Nobody uses it from afar.</source>
@@ -3564,6 +3620,10 @@
    <translation>Potluck antwortet nicht</translation>
   </message>
   <message>
+   <source>Potluck does not look for newer versions by itself.</source>
+   <translation>Potluck sieht nicht von selbst nach neueren Versionen.</translation>
+  </message>
+  <message>
    <source>Potluck ended unexpectedly: nothing is computed.</source>
    <translation>Potluck wurde unerwartet beendet: Es wird nichts gerechnet.</translation>
   </message>
@@ -3578,6 +3638,10 @@
   <message>
    <source>Potluck goes on</source>
    <translation>Potluck läuft weiter</translation>
+  </message>
+  <message>
+   <source>Potluck goes on as the new version when the present epoch has ended.</source>
+   <translation>Potluck läuft als neue Version weiter, sobald die jetzige Epoche zu Ende ist.</translation>
   </message>
   <message>
    <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
@@ -3598,6 +3662,10 @@
   <message>
    <source>Potluck is already running. {problem}</source>
    <translation>Potluck läuft schon. {problem}</translation>
+  </message>
+  <message>
+   <source>Potluck is being updated already.</source>
+   <translation>Potluck wird schon aktualisiert.</translation>
   </message>
   <message>
    <source>Potluck is not running here. This window waits for it to start.</source>
@@ -3692,8 +3760,24 @@
    <translation>Potluck arbeitet in den gefüllten Stunden und ruht in den anderen. Zum Ändern darüberziehen oder Pfeiltasten und Leertaste benutzen.</translation>
   </message>
   <message>
+   <source>Potluck {running} is the newest version for this computer.</source>
+   <translation>Potluck {running} ist die neueste Version für diesen Rechner.</translation>
+  </message>
+  <message>
    <source>Potluck {version}</source>
    <translation>Potluck {version}</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is here: the next start takes it, and {running} runs until then.</source>
+   <translation>Potluck {version} ist hier: Der nächste Start nimmt es, und bis dahin läuft {running}.</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is here: this computer goes on with it when the present epoch has ended.</source>
+   <translation>Potluck {version} ist hier: Dieser Rechner macht damit weiter, sobald die jetzige Epoche zu Ende ist.</translation>
+  </message>
+  <message>
+   <source>Potluck {version} is there, and {running} runs.</source>
+   <translation>Potluck {version} ist da, und {running} läuft.</translation>
   </message>
   <message>
    <source>Potluck's files</source>
@@ -3980,6 +4064,10 @@
    <translation>Sorge dafür, dass PostgreSQL dort läuft und Potluck einlässt.</translation>
   </message>
   <message>
+   <source>See that this computer's clock is right, and try again later or in another network.</source>
+   <translation>Sehen Sie nach, ob die Uhr dieses Rechners richtig geht, und versuchen Sie es später oder in einem anderen Netz noch einmal.</translation>
+  </message>
+  <message>
    <source>See the recipes that come along.</source>
    <translation>Siehe die Rezepte, die dabei sind.</translation>
   </message>
@@ -4030,6 +4118,10 @@
   <message>
    <source>Serve this</source>
    <translation>Hier mitmachen</translation>
+  </message>
+  <message>
+   <source>Set the clock, then: potluck update</source>
+   <translation>Stellen Sie die Uhr, dann: potluck update</translation>
   </message>
   <message>
    <source>Set this computer's clock.</source>
@@ -4940,6 +5032,10 @@
    <translation>Die Liste der Stücke der Daten ist nicht da.</translation>
   </message>
   <message>
+   <source>The list of versions is in a form that this Potluck does not know.</source>
+   <translation>Die Liste der Versionen hat eine Form, die dieses Potluck nicht kennt.</translation>
+  </message>
+  <message>
    <source>The lists of the data's shards give one shard two sizes.</source>
    <translation>Die Listen der Stücke geben einem Stück zwei Größen.</translation>
   </message>
@@ -5080,8 +5176,8 @@
    <translation>Das Vokabular des Modells sind keine Buchstaben.</translation>
   </message>
   <message>
-   <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which you install yourself.</source>
-   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die Sie selbst installieren.</translation>
+   <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which the people who make it have signed.</source>
+   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die unterschrieben ist von denen, die es machen.</translation>
   </message>
   <message>
    <source>The moderators have changed as often as they can.</source>
@@ -5158,6 +5254,22 @@
   <message>
    <source>The name {username} cannot be used.</source>
    <translation>Der Name {username} geht nicht.</translation>
+  </message>
+  <message>
+   <source>The new version cannot be unpacked, so it was not installed.</source>
+   <translation>Die neue Version lässt sich nicht auspacken, deshalb wurde sie nicht installiert.</translation>
+  </message>
+  <message>
+   <source>The new version does not start on this computer, so it was not installed.</source>
+   <translation>Die neue Version startet auf diesem Rechner nicht, deshalb wurde sie nicht installiert.</translation>
+  </message>
+  <message>
+   <source>The new version is larger than its publisher says, so it was not installed.</source>
+   <translation>Die neue Version ist größer, als ihr Herausgeber sagt, deshalb wurde sie nicht installiert.</translation>
+  </message>
+  <message>
+   <source>The new version needs {needed} GB of the disk for a while, and {free} GB are free.</source>
+   <translation>Die neue Version braucht für eine Weile {needed} GB auf der Platte, und {free} GB sind frei.</translation>
   </message>
   <message>
    <source>The newest model is written…</source>
@@ -5410,6 +5522,10 @@
   <message>
    <source>The shard has {count} rows, so none has the number {row}.</source>
    <translation>Das Stück hat {count} Zeilen, also hat keine die Nummer {row}.</translation>
+  </message>
+  <message>
+   <source>The signed list of versions is out of date: nobody renewed it, or somebody keeps a newer one away.</source>
+   <translation>Die unterschriebene Liste der Versionen ist abgelaufen: Niemand hat sie erneuert, oder jemand hält eine neuere fern.</translation>
   </message>
   <message>
    <source>The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; hidden_size is {hidden_size}, heads {heads}, embedding_size {embedding_size}.</source>
@@ -5776,6 +5892,10 @@
    <translation>Auf diesem Rechner gibt es noch kein Modell von {name}.</translation>
   </message>
   <message>
+   <source>There is no newer version here.</source>
+   <translation>Hier ist keine neuere Version.</translation>
+  </message>
+  <message>
    <source>There is no recipe {named}.</source>
    <translation>Es gibt kein Rezept {named}.</translation>
   </message>
@@ -5842,6 +5962,14 @@
   <message>
    <source>This Potluck runs with a Python that has torch: nothing has to be downloaded.</source>
    <translation>Dieses Potluck läuft mit einem Python, das torch hat: Es muss nichts geladen werden.</translation>
+  </message>
+  <message>
+   <source>This Potluck was not installed as a program that updates itself.</source>
+   <translation>Dieses Potluck wurde nicht als Programm installiert, das sich selbst aktualisiert.</translation>
+  </message>
+  <message>
+   <source>This Potluck was not installed as a program that updates itself: newer versions come the way it came, from the system's packages for example.</source>
+   <translation>Dieses Potluck wurde nicht als Programm installiert, das sich selbst aktualisiert: Neuere Versionen kommen auf demselben Weg wie es selbst, zum Beispiel aus den Paketen des Systems.</translation>
   </message>
   <message>
    <source>This Python has no pip, by which the training part is found.</source>
@@ -6004,6 +6132,10 @@
    <translation>Die Uhr dieses Rechners weicht um {time} ab ({way} der Zeit des Projekts, nach der Potluck weitermacht). Bitte das System die Uhr selbst stellen lassen (Einstellungen für Datum und Zeit): Die gewählten Zeiten folgen ihr.</translation>
   </message>
   <message>
+   <source>This computer's clock says {day}, but this Potluck was made later: what is new cannot be told so.</source>
+   <translation>Die Uhr dieses Rechners zeigt {day}, aber dieses Potluck wurde später gemacht: So lässt sich nicht sagen, was neu ist.</translation>
+  </message>
+  <message>
    <source>This computer's clock went back: its files are from the future.</source>
    <translation>Die Uhr dieses Rechners ging zurück: Seine Dateien stammen aus der Zukunft.</translation>
   </message>
@@ -6158,6 +6290,10 @@
   <message>
    <source>This number cannot be chosen here.</source>
    <translation>Diese Zahl geht hier nicht.</translation>
+  </message>
+  <message>
+   <source>This one goes on. Tell the people who make Potluck, with what potluck doctor says.</source>
+   <translation>Diese läuft weiter. Sagen Sie denen Bescheid, die Potluck machen, mit dem, was potluck doctor sagt.</translation>
   </message>
   <message>
    <source>This passphrase does not open the key, or the key is damaged.</source>
@@ -6400,6 +6536,10 @@
    <translation>Bitte in einigen Minuten noch einmal versuchen oder die Leitung um einen neuen Link bitten.</translation>
   </message>
   <message>
+   <source>Try again later, or in another network. If it stays so, tell the people who make Potluck.</source>
+   <translation>Versuchen Sie es später oder in einem anderen Netz noch einmal. Bleibt es so, sagen Sie denen Bescheid, die Potluck machen.</translation>
+  </message>
+  <message>
    <source>Try again later.</source>
    <translation>Bitte später noch einmal versuchen.</translation>
   </message>
@@ -6524,6 +6664,10 @@
    <translation>Potluck aktualisieren; es wurde nichts geändert.</translation>
   </message>
   <message>
+   <source>Update Potluck…</source>
+   <translation>Potluck aktualisieren…</translation>
+  </message>
+  <message>
    <source>Use connections that &amp;cost money by the megabyte</source>
    <translation>Verbindungen &amp;benutzen, die nach Datenmenge kosten</translation>
   </message>
@@ -6546,6 +6690,10 @@
   <message>
    <source>Use the window or the command line of the one that runs, or stop it with: potluck quit</source>
    <translation>Fenster oder Befehle des laufenden benutzen, oder es anhalten mit: potluck quit</translation>
+  </message>
+  <message>
+   <source>Version {version} did not start on this computer, so {running} runs. It is not taken again.</source>
+   <translation>Version {version} ist auf diesem Rechner nicht gestartet, deshalb läuft {running}. Sie wird nicht wieder genommen.</translation>
   </message>
   <message>
    <source>Volunteer</source>
@@ -6652,6 +6800,10 @@
    <translation>Was geschah</translation>
   </message>
   <message>
+   <source>What is &amp;new…</source>
+   <translation>Was ist &amp;neu…</translation>
+  </message>
+  <message>
    <source>What is a sample?</source>
    <translation>Was ist ein Beispiel?</translation>
   </message>
@@ -6710,6 +6862,10 @@
   <message>
    <source>What the organiser cannot do</source>
    <translation>Was die Leitung nicht kann</translation>
+  </message>
+  <message>
+   <source>What was answered is not what the people who make Potluck have signed, so nothing was changed.</source>
+   <translation>Die Antwort ist nicht das, was die unterschrieben haben, die Potluck machen; nichts wurde geändert.</translation>
   </message>
   <message>
    <source>What was given day by day could not be read; the damaged file is {name}.</source>
@@ -6786,6 +6942,14 @@
   <message>
    <source>Where the shards lie beside their index, leave the address out: the backbone gives them.</source>
    <translation>Wo die Stücke neben ihrem Verzeichnis liegen, die Adresse weglassen: Das Backbone gibt sie.</translation>
+  </message>
+  <message>
+   <source>Where updates lie answers too slowly, so nothing was changed.</source>
+   <translation>Wo die Aktualisierungen liegen, antwortet es zu langsam; nichts wurde geändert.</translation>
+  </message>
+  <message>
+   <source>Where updates lie does not answer.</source>
+   <translation>Wo die Aktualisierungen liegen, antwortet niemand.</translation>
   </message>
   <message>
    <source>Which of it</source>
@@ -7984,12 +8148,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>{name} bleibt bis {until} draußen: {words}</translation>
   </message>
   <message>
+   <source>{name} is larger than it may be.</source>
+   <translation>{name} ist größer, als es sein darf.</translation>
+  </message>
+  <message>
    <source>{name} is not a valid folder of programs.</source>
    <translation>{name} ist kein gültiger Ordner mit Programmen.</translation>
   </message>
   <message>
    <source>{name} is not a valid name of a program.</source>
    <translation>{name} ist kein gültiger Name eines Programms.</translation>
+  </message>
+  <message>
+   <source>{name} is not among what the people who make Potluck have signed.</source>
+   <translation>{name} gehört nicht zu dem, was die unterschrieben haben, die Potluck machen.</translation>
   </message>
   <message>
    <source>{name} is not there, or has no files.</source>

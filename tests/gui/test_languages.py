@@ -126,6 +126,7 @@ def test_every_happening_has_its_own_words(language, code):
     args |= {"left": "Poems", "served": "Prose", "folder": "charter.earlier", "times": 9}
     args |= {"host": "texts.org", "seconds": 20, "status": "403", "column": "text", "rows": 9000, "why": "no rights"}
     args |= {"where": "texts.org:443", "until": "2026-11-26 06:12", "words": "Back on Monday"}
+    args |= {"version": "9.1", "running": "9.0"}
     told = NoticeRing(lambda: 0.0).tell("info", code, **{name: args[name] for name in fields(HAPPENINGS[code])})
     said = page_text.notice(told)
     assert said not in {told.text, ""}

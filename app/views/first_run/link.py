@@ -18,6 +18,8 @@ class LinkPage(ScrolledPage):
 
     again_asked = Signal()
     """The same link is to be looked at again."""
+    update_asked = Signal()
+    """The collaboration needs a newer Potluck, and the person wants it."""
     around_asked = Signal()
     found_asked = Signal()
     alone_asked = Signal()
@@ -32,6 +34,7 @@ class LinkPage(ScrolledPage):
         self._said = sentence(tone="problem")
         self.again = QPushButton(tr("&Try again"))
         self.other = QPushButton(tr("&Another link"))
+        self.newer = QPushButton(tr("&Update Potluck…"))
         self.around = QPushButton(tr("Look aroun&d…"))
         self.found = QPushButton(tr("&Start one…"))
         self.alone = QPushButton(tr("Try it alone &first"))
@@ -42,6 +45,7 @@ class LinkPage(ScrolledPage):
         self.paste.clicked.connect(self._paste)
         self.again.clicked.connect(self.again_asked)
         self.other.clicked.connect(self._ask_another)
+        self.newer.clicked.connect(self.update_asked)
         self.around.clicked.connect(self.around_asked)
         self.found.clicked.connect(self.found_asked)
         self.alone.clicked.connect(self.alone_asked)
@@ -66,6 +70,7 @@ class LinkPage(ScrolledPage):
         words = text.problem(problem)
         self._said.setText(words)
         self.again.setVisible(link_look.may_retry(problem.code))
+        self.newer.setVisible(problem.code in link_look.NEEDS_NEWER)
         announce(self, words)
         (self.again if link_look.may_retry(problem.code) else self.other).setFocus()
 
@@ -97,7 +102,7 @@ class LinkPage(ScrolledPage):
         problem.setContentsMargins(0, 4, 0, 0)
         problem.addWidget(self._said)
         buttons = QHBoxLayout()
-        for button in (self.again, self.other):
+        for button in (self.again, self.newer, self.other):
             buttons.addWidget(button)
         buttons.addStretch(1)
         problem.addLayout(buttons)

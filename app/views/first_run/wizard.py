@@ -30,6 +30,7 @@ class JoinDialog(PagesDialog):
     alone = Signal()
     """The person wants to train alone first."""
     found_asked = Signal()
+    update_asked = Signal()
     """The person wants a collaboration of their own; `take_founded` follows, or nothing."""
 
     def __init__(self, command: JoinCommand, parent: QWidget) -> None:
@@ -58,6 +59,7 @@ class JoinDialog(PagesDialog):
         self.links.alone_asked.connect(lambda: self._start(alone=True))
         self.links.around_asked.connect(lambda: self._open_page(self.around))
         self.links.found_asked.connect(self.found_asked)
+        self.links.update_asked.connect(self.update_asked)
         self.around.chosen.connect(self.ask)
         self.sign_in.came.connect(lambda: self._open_page(self.sign_in))
         self.sign_in.waits.connect(self.say)
