@@ -18,7 +18,7 @@ FOUND_S = 20.0
 LOOK_S, POINT_S, CLICK_S, KEY_S = 1.35, 1.1, 0.2, 0.28
 READ_S = 0.4
 """For a word that is read on the way (230 ms on average, with room)."""
-LETTER = re.compile(r"\(&.\)")
+LETTER = re.compile(r"\(&?.\)")
 """A key's letter after words of a script that has none."""
 LEAST, USUAL = (800, 560), (1100, 720)
 
