@@ -197,7 +197,7 @@
   </message>
   <message>
    <source>&amp;Look now</source>
-   <translation>এখন দেখুন (&amp;L)</translation>
+   <translation>এখনই দেখুন (&amp;L)</translation>
   </message>
   <message>
    <source>&amp;Make the link</source>
@@ -213,7 +213,7 @@
   </message>
   <message>
    <source>&amp;Newer versions…</source>
-   <translation>নতুন সংস্করণ (&amp;N)…</translation>
+   <translation>নতুনতর সংস্করণ (&amp;N)…</translation>
   </message>
   <message>
    <source>&amp;Next</source>
@@ -373,7 +373,7 @@
   </message>
   <message>
    <source>(space)</source>
-   <translation type="unfinished"></translation>
+   <translation>(ফাঁকা)</translation>
   </message>
   <message>
    <source>, {done} of {total} pieces are here</source>
@@ -593,7 +593,7 @@
   </message>
   <message>
    <source>A newer version was looked for, and nothing was changed: {reason}</source>
-   <translation>নতুন সংস্করণ খোঁজা হয়েছে, কিছু বদলানো হয়নি: {reason}</translation>
+   <translation>নতুনতর সংস্করণ খোঁজা হয়েছে, আর কিছু বদলানো হয়নি: {reason}</translation>
   </message>
   <message>
    <source>A number that your home says</source>
@@ -1185,7 +1185,7 @@
   </message>
   <message>
    <source>Check the connection, and the proxy if there is one (HTTPS_PROXY): it goes on where it was.</source>
-   <translation>সংযোগ, এবং প্রক্সি থাকলে সেটি (HTTPS_PROXY) দেখুন: যেখানে ছিল সেখান থেকেই চলবে।</translation>
+   <translation>সংযোগ দেখুন, প্রক্সি থাকলে সেটিও (HTTPS_PROXY): যেখানে ছিল সেখান থেকে চলবে।</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -1825,7 +1825,7 @@
   </message>
   <message>
    <source>Get it from where newer versions are.</source>
-   <translation>নতুন সংস্করণ যেখানে আছে সেখান থেকে আনুন।</translation>
+   <translation>নতুনতর সংস্করণ যেখানে আছে সেখান থেকে আনুন।</translation>
   </message>
   <message>
    <source>Get it in the window, or with: potluck training-part get</source>
@@ -2677,11 +2677,11 @@
   </message>
   <message>
    <source>Look for newer versions once a &amp;day</source>
-   <translation>দিনে একবার নতুন সংস্করণ খুঁজুন (&amp;D)</translation>
+   <translation>দিনে একবার নতুনতর সংস্করণ খুঁজুন (&amp;D)</translation>
   </message>
   <message>
    <source>Look for one with: potluck update</source>
-   <translation>খুঁজুন: potluck update</translation>
+   <translation>এভাবে খুঁজুন: potluck update</translation>
   </message>
   <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
@@ -3021,15 +3021,15 @@
   </message>
   <message>
    <source>Newer versions</source>
-   <translation>নতুন সংস্করণ</translation>
+   <translation>নতুনতর সংস্করণ</translation>
   </message>
   <message>
    <source>Newer versions come the way it came: with apt upgrade, for example, or with git pull.</source>
-   <translation>এটি যেভাবে এসেছে নতুন সংস্করণও সেভাবেই আসে: যেমন apt upgrade বা git pull দিয়ে।</translation>
+   <translation>এটি যেভাবে এসেছে নতুনতর সংস্করণও সেভাবে আসে: যেমন apt upgrade বা git pull দিয়ে।</translation>
   </message>
   <message>
    <source>Newer versions could not be looked for.</source>
-   <translation>নতুন সংস্করণ খোঁজা যায়নি।</translation>
+   <translation>নতুনতর সংস্করণ খোঁজা যায়নি।</translation>
   </message>
   <message>
    <source>Next try in {seconds} s.</source>
@@ -3193,7 +3193,7 @@
   </message>
   <message>
    <source>Nobody publishes updates of this Potluck.</source>
-   <translation>এই Potluck-এর হালনাগাদ কেউ প্রকাশ করে না।</translation>
+   <translation>এই Potluck-এর হালনাগাদ কেউ প্রকাশ করেন না।</translation>
   </message>
   <message>
    <source>Nobody uses it from afar.</source>
@@ -3621,7 +3621,7 @@
   </message>
   <message>
    <source>Potluck does not look for newer versions by itself.</source>
-   <translation>Potluck নিজে থেকে নতুন সংস্করণ খোঁজে না।</translation>
+   <translation>Potluck নিজে নতুনতর সংস্করণ খোঁজে না।</translation>
   </message>
   <message>
    <source>Potluck ended unexpectedly: nothing is computed.</source>
@@ -3641,7 +3641,7 @@
   </message>
   <message>
    <source>Potluck goes on as the new version when the present epoch has ended.</source>
-   <translation>এই ইপক শেষ হলে Potluck নতুন সংস্করণে চলবে।</translation>
+   <translation>এখনকার ইপক শেষ হলে Potluck নতুন সংস্করণ হিসেবে চলবে।</translation>
   </message>
   <message>
    <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
@@ -3665,7 +3665,7 @@
   </message>
   <message>
    <source>Potluck is being updated already.</source>
-   <translation>Potluck এখনই হালনাগাদ হচ্ছে।</translation>
+   <translation>Potluck আগেই হালনাগাদ হচ্ছে।</translation>
   </message>
   <message>
    <source>Potluck is not running here. This window waits for it to start.</source>
@@ -3769,11 +3769,11 @@
   </message>
   <message>
    <source>Potluck {version} is here: the next start takes it, and {running} runs until then.</source>
-   <translation>Potluck {version} এখানে আছে: পরের বার চালু হলে সেটি চলবে, ততক্ষণ {running} চলছে।</translation>
+   <translation>Potluck {version} এসে গেছে: পরের বার চালু হলে এটি চলবে, ততক্ষণ {running} চলে।</translation>
   </message>
   <message>
    <source>Potluck {version} is here: this computer goes on with it when the present epoch has ended.</source>
-   <translation>Potluck {version} এখানে আছে: এই ইপক শেষ হলে এই কম্পিউটার সেটি দিয়ে চলবে।</translation>
+   <translation>Potluck {version} এসে গেছে: এখনকার ইপক শেষ হলে এই কম্পিউটার এটি দিয়ে চলবে।</translation>
   </message>
   <message>
    <source>Potluck {version} is there, and {running} runs.</source>
@@ -4065,7 +4065,7 @@
   </message>
   <message>
    <source>See that this computer's clock is right, and try again later or in another network.</source>
-   <translation>এই কম্পিউটারের ঘড়ি ঠিক আছে কি না দেখুন, এবং পরে বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন।</translation>
+   <translation>দেখুন এই কম্পিউটারের ঘড়ি ঠিক কি না, আর পরে বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন।</translation>
   </message>
   <message>
    <source>See the recipes that come along.</source>
@@ -5033,7 +5033,7 @@
   </message>
   <message>
    <source>The list of versions is in a form that this Potluck does not know.</source>
-   <translation>সংস্করণের তালিকাটি এমন রূপে আছে যা এই Potluck জানে না।</translation>
+   <translation>সংস্করণের তালিকা এমন রূপে যা এই Potluck চেনে না।</translation>
   </message>
   <message>
    <source>The lists of the data's shards give one shard two sizes.</source>
@@ -5177,7 +5177,7 @@
   </message>
   <message>
    <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which the people who make it have signed.</source>
-   <translation>সংখ্যা হিসেবে মডেল, প্রকল্প ডাইজেস্ট দিয়ে যেসব ফাইলের নাম দেয় যেমন শব্দভান্ডার, আর শেখার লেখা, যোগ দেওয়ার আগে দেখা ঠিকানাগুলো থেকে। কখনও প্রোগ্রাম নয়: নতুন কোড শুধু Potluck-এর নতুন সংস্করণে আসে, যা এর নির্মাতারা স্বাক্ষর করেছেন।</translation>
+   <translation>সংখ্যা হিসেবে মডেল, প্রকল্প ডাইজেস্ট দিয়ে যেসব ফাইলের নাম দেয় যেমন শব্দভান্ডার, আর শেখার লেখা, যোগ দেওয়ার আগে দেখা ঠিকানাগুলো থেকে। কখনও প্রোগ্রাম নয়: নতুন কোড শুধু Potluck-এর নতুন সংস্করণে আসে, যাতে এর নির্মাতারা সই করেছেন।</translation>
   </message>
   <message>
    <source>The moderators have changed as often as they can.</source>
@@ -5257,19 +5257,19 @@
   </message>
   <message>
    <source>The new version cannot be unpacked, so it was not installed.</source>
-   <translation>নতুন সংস্করণ খোলা যায় না, তাই ইনস্টল করা হয়নি।</translation>
+   <translation>নতুন সংস্করণ খোলা যায় না, তাই ইনস্টল হয়নি।</translation>
   </message>
   <message>
    <source>The new version does not start on this computer, so it was not installed.</source>
-   <translation>নতুন সংস্করণ এই কম্পিউটারে চালু হয় না, তাই ইনস্টল করা হয়নি।</translation>
+   <translation>নতুন সংস্করণ এই কম্পিউটারে চালু হয় না, তাই ইনস্টল হয়নি।</translation>
   </message>
   <message>
    <source>The new version is larger than its publisher says, so it was not installed.</source>
-   <translation>নতুন সংস্করণ এর প্রকাশক যা বলেন তার চেয়ে বড়, তাই ইনস্টল করা হয়নি।</translation>
+   <translation>নতুন সংস্করণ তার প্রকাশক যা বলেন তার চেয়ে বড়, তাই ইনস্টল হয়নি।</translation>
   </message>
   <message>
    <source>The new version needs {needed} GB of the disk for a while, and {free} GB are free.</source>
-   <translation>নতুন সংস্করণের জন্য কিছুক্ষণ ডিস্কে {needed} GB লাগে, আর {free} GB খালি আছে।</translation>
+   <translation>নতুন সংস্করণের কিছুক্ষণ ডিস্কের {needed} GB লাগে, আর {free} GB খালি আছে।</translation>
   </message>
   <message>
    <source>The newest model is written…</source>
@@ -5525,7 +5525,7 @@
   </message>
   <message>
    <source>The signed list of versions is out of date: nobody renewed it, or somebody keeps a newer one away.</source>
-   <translation>সংস্করণের স্বাক্ষরিত তালিকার মেয়াদ শেষ: কেউ তা নবায়ন করেনি, অথবা কেউ নতুনটি আটকে রাখছে।</translation>
+   <translation>সংস্করণের সই করা তালিকা পুরোনো: কেউ নবায়ন করেননি, বা কেউ নতুনটি আটকে রাখছে।</translation>
   </message>
   <message>
    <source>The sizes make no model: hidden_size must be a multiple of heads, and at least embedding_size; hidden_size is {hidden_size}, heads {heads}, embedding_size {embedding_size}.</source>
@@ -5893,7 +5893,7 @@
   </message>
   <message>
    <source>There is no newer version here.</source>
-   <translation>এখানে নতুন সংস্করণ নেই।</translation>
+   <translation>এখানে নতুনতর সংস্করণ নেই।</translation>
   </message>
   <message>
    <source>There is no recipe {named}.</source>
@@ -5965,11 +5965,11 @@
   </message>
   <message>
    <source>This Potluck was not installed as a program that updates itself.</source>
-   <translation>এই Potluck নিজে হালনাগাদ হয় এমনভাবে ইনস্টল করা হয়নি।</translation>
+   <translation>এই Potluck নিজেকে হালনাগাদ করে এমন প্রোগ্রাম হিসেবে ইনস্টল করা হয়নি।</translation>
   </message>
   <message>
    <source>This Potluck was not installed as a program that updates itself: newer versions come the way it came, from the system's packages for example.</source>
-   <translation>এই Potluck নিজে হালনাগাদ হয় এমনভাবে ইনস্টল করা হয়নি: এটি যেভাবে এসেছে নতুন সংস্করণও সেভাবেই আসে, যেমন সিস্টেমের প্যাকেজ থেকে।</translation>
+   <translation>এই Potluck নিজেকে হালনাগাদ করে এমন প্রোগ্রাম হিসেবে ইনস্টল করা হয়নি: এটি যেভাবে এসেছে নতুনতর সংস্করণও সেভাবে আসে, যেমন সিস্টেমের প্যাকেজ থেকে।</translation>
   </message>
   <message>
    <source>This Python has no pip, by which the training part is found.</source>
@@ -6133,7 +6133,7 @@
   </message>
   <message>
    <source>This computer's clock says {day}, but this Potluck was made later: what is new cannot be told so.</source>
-   <translation>এই কম্পিউটারের ঘড়ি বলে {day}, কিন্তু এই Potluck তার পরে তৈরি: এভাবে নতুন কী তা বলা যায় না।</translation>
+   <translation>এই কম্পিউটারের ঘড়িতে {day}, কিন্তু এই Potluck তার পরে বানানো: এভাবে কী নতুন তা বলা যায় না।</translation>
   </message>
   <message>
    <source>This computer's clock went back: its files are from the future.</source>
@@ -6293,7 +6293,7 @@
   </message>
   <message>
    <source>This one goes on. Tell the people who make Potluck, with what potluck doctor says.</source>
-   <translation>এটিই চলবে। যাঁরা Potluck তৈরি করেন তাঁদের জানান, potluck doctor যা বলে তা-সহ।</translation>
+   <translation>এটিই চলছে। potluck doctor যা বলে তা নিয়ে যাঁরা Potluck বানান তাঁদের জানান।</translation>
   </message>
   <message>
    <source>This passphrase does not open the key, or the key is damaged.</source>
@@ -6537,7 +6537,7 @@
   </message>
   <message>
    <source>Try again later, or in another network. If it stays so, tell the people who make Potluck.</source>
-   <translation>পরে বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন। তবু না হলে যাঁরা Potluck তৈরি করেন তাঁদের জানান।</translation>
+   <translation>পরে, বা অন্য নেটওয়ার্কে আবার চেষ্টা করুন। এমনই থাকলে যাঁরা Potluck বানান তাঁদের জানান।</translation>
   </message>
   <message>
    <source>Try again later.</source>
@@ -6693,7 +6693,7 @@
   </message>
   <message>
    <source>Version {version} did not start on this computer, so {running} runs. It is not taken again.</source>
-   <translation>সংস্করণ {version} এই কম্পিউটারে চালু হয়নি, তাই {running} চলছে। সেটি আর নেওয়া হবে না।</translation>
+   <translation>{version} সংস্করণ এই কম্পিউটারে চালু হয়নি, তাই {running} চলছে। সেটি আর নেওয়া হবে না।</translation>
   </message>
   <message>
    <source>Volunteer</source>
@@ -6801,7 +6801,7 @@
   </message>
   <message>
    <source>What is &amp;new…</source>
-   <translation>নতুন কী আছে (&amp;N)…</translation>
+   <translation>নতুন কী (&amp;N)…</translation>
   </message>
   <message>
    <source>What is a sample?</source>
@@ -6865,7 +6865,7 @@
   </message>
   <message>
    <source>What was answered is not what the people who make Potluck have signed, so nothing was changed.</source>
-   <translation>যে উত্তর এসেছে তা যাঁরা Potluck তৈরি করেন তাঁদের স্বাক্ষরিত নয়, তাই কিছু বদলানো হয়নি।</translation>
+   <translation>যে উত্তর এসেছে তাতে Potluck-এর নির্মাতাদের সই নেই, তাই কিছু বদলানো হয়নি।</translation>
   </message>
   <message>
    <source>What was given day by day could not be read; the damaged file is {name}.</source>
@@ -6945,11 +6945,11 @@
   </message>
   <message>
    <source>Where updates lie answers too slowly, so nothing was changed.</source>
-   <translation>হালনাগাদ যেখানে আছে সেখান থেকে খুব ধীরে উত্তর আসে, তাই কিছু বদলানো হয়নি।</translation>
+   <translation>হালনাগাদ যেখানে আছে তা খুব ধীরে উত্তর দেয়, তাই কিছু বদলানো হয়নি।</translation>
   </message>
   <message>
    <source>Where updates lie does not answer.</source>
-   <translation>হালনাগাদ যেখানে আছে সেখান থেকে উত্তর আসে না।</translation>
+   <translation>হালনাগাদ যেখানে আছে তা উত্তর দেয় না।</translation>
   </message>
   <message>
    <source>Which of it</source>
@@ -8161,7 +8161,7 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   </message>
   <message>
    <source>{name} is not among what the people who make Potluck have signed.</source>
-   <translation>যাঁরা Potluck তৈরি করেন তাঁদের স্বাক্ষরিত জিনিসের মধ্যে {name} নেই।</translation>
+   <translation>Potluck-এর নির্মাতারা যা সই করেছেন {name} তার মধ্যে নেই।</translation>
   </message>
   <message>
    <source>{name} is not there, or has no files.</source>
