@@ -3,6 +3,8 @@
 import statistics
 from typing import Any
 
+import pytest
+
 from core.averaging.allreduce.share_map import untaken_of
 from core.swarm.participant import Participant
 from core.swarm.words.orders import Absorb
@@ -59,6 +61,7 @@ def synchronous(seed: int, *, partial: bool) -> tuple[Steps, Carried]:
     return steps, carried
 
 
+@pytest.mark.long
 def test_synchronous_steps_come_sooner_with_partial_contributions() -> None:
     """Who leads follows from the bits of the last mean, so one swarm's pace is chance: the middle one of three."""
     ratios = []

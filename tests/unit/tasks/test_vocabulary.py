@@ -35,6 +35,7 @@ def test_text_of_few_words_is_to_blame(tmp_path: Path) -> None:
         prepare({"vocab_size": 5000}, text, tmp_path / "out", progress=lambda *_: None)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not all((DATA / name).is_file() for name in ENGLISH), reason="no large text is here")
 def test_large_vocabulary_comes_out_of_a_large_text(tmp_path: Path) -> None:
     """At most 19,795 pieces come of 5.6 million characters, all of which are read."""

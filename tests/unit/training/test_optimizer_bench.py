@@ -9,6 +9,7 @@ from core.training.optimizers import OPTIMIZERS
 from tests.bench.training.optimizer import AlbertShapes, run
 
 
+@pytest.mark.long
 def test_bench_measures_every_optimizer_beside_torchs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(argparse.Namespace(json=True, millions=[1], repeats=1, threads=1, device="cpu")) == 0
     report = json.loads(capsys.readouterr().out)

@@ -112,6 +112,7 @@ def answers(given: LoopOrder, turns: int) -> list[bytes]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_the_process_answers_its_order_and_each_turn(tmp_path: Path) -> None:
     manifest_of(tmp_path, "gpt")
     ready, *turns = answers(order(tmp_path, "trainer"), 2)
