@@ -262,8 +262,8 @@ class Session(Generic[P]):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0)):
                     await self._renew_now.wait()
-            pass_der = await renewed()
             self._renew_now.clear()
+            pass_der = await renewed()
             if pass_der is not None:
                 self.host.renew(pass_der)
 

@@ -128,6 +128,14 @@ async def two(folder: Path, bind: str) -> AsyncIterator[tuple[Computer, Computer
         await volunteer.session.close()
 
 
+async def talk(volunteer: Computer, backbone: Computer, *, seen_as: str) -> None:
+    """Say something until it makes a link; what is said into one that is ending is lost."""
+    async with asyncio.timeout(10):
+        while backbone.usernames() != {seen_as}:
+            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
+            await asyncio.sleep(0.1)
+
+
 @pytest.mark.parametrize("bind", [LOOPBACK, EVERYWHERE])
 def test_sessions_find_each_other_and_tell_their_owners(tmp_path, bind):
     @in_loop
@@ -184,8 +192,7 @@ def test_a_renewed_pass_is_shown_from_then_on(tmp_path, monkeypatch):
             await renewed.wait()
             await asyncio.sleep(0)
             keeping.cancel()
-            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
-            await eventually(lambda: backbone.usernames() == {"benjamin"})
+            await talk(volunteer, backbone, seen_as="benjamin")
 
     run()
 
@@ -223,6 +230,24 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
     run()
 
 
+def test_pass_wanted_while_another_is_fetched_is_fetched(tmp_path):
+    @in_loop
+    async def run():
+        computer, asked = Computer("ben", tmp_path, bind=LOOPBACK), 0
+
+        async def new() -> None:
+            nonlocal asked
+            asked += 1
+            if asked == 1:
+                computer.session.renew_soon()
+
+        keeping = asyncio.ensure_future(computer.session.keep_pass(new, at_once=True))
+        await eventually(lambda: asked == 2)
+        keeping.cancel()
+
+    run()
+
+
 def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path, monkeypatch):
     monkeypatch.setattr(heeding, "ROLLOVER_S", 1.0)
     monkeypatch.setattr("core.net.links.streams.HEARTBEAT_S", 0.2)
@@ -251,8 +276,7 @@ def test_passes_from_before_the_rollover_hold_until_members_have_others(tmp_path
             with pytest.raises(ProofProblem, match="revoked"):
                 passes.check(old, volunteer.clock.now())
             await eventually(lambda: not backbone.usernames())  # links of the old pass have ended
-            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
-            await eventually(lambda: backbone.usernames() == {"ben anew"})
+            await talk(volunteer, backbone, seen_as="ben anew")
             keeping.cancel()
 
     run()
@@ -287,8 +311,7 @@ def test_member_of_a_stolen_issuer_gets_another_pass_and_stays(tmp_path, monkeyp
             stolen = AUTHORITY.issue(pass_request(keys("eve")), username="eve", device="", now=Clock().now())
             with pytest.raises(ProofProblem, match="ended the passes"):
                 passes.read(stolen, Clock().now())
-            volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
-            await eventually(lambda: backbone.usernames() == {"ben anew"})
+            await talk(volunteer, backbone, seen_as="ben anew")
             assert volunteer.usernames() == {"anna anew"}
             for task in keeping:
                 task.cancel()
