@@ -54,7 +54,7 @@ async def undone(world: UpdateWorld, updated: Volunteer) -> None:
 
 def test_update_loses_no_round_and_a_bad_one_is_undone(tmp_path, monkeypatch):
     async def scenario(world: UpdateWorld) -> None:
-        charter = found(tmp_path, target_samples=128)
+        charter = found(tmp_path, target_samples=768)  # a round takes longer than a report between peers
         async with collaboration(charter, tmp_path) as swarm:
             updated = swarm.join("updated", program=(str(world.program.folder / "potluck"),))
             other = swarm.join("other")
@@ -62,10 +62,9 @@ def test_update_loses_no_round_and_a_bad_one_is_undone(tmp_path, monkeypatch):
             new = await newer(world, updated, swarm)
             mine, theirs = (rounds(swarm, each, new.me.peer) for each in (updated, other))
             kept = {epoch: samples for epoch, samples in mine.items() if epoch in theirs}
-            assert sum(samples > 0 for samples in kept.values()) >= 4
+            assert sum(samples > 0 for samples in kept.values()) >= 3  # before the update, and after it
             assert kept == {epoch: theirs[epoch] for epoch in kept}
-            # The other one goes on meanwhile; on a busy computer anybody takes a step from others now and then.
-            assert len(theirs) >= 0.9 * (max(theirs) + 1 - min(theirs))
+            assert len(theirs) == max(theirs) + 1 - min(theirs)  # the other one goes on meanwhile
             await undone(world, updated)
             for each in (updated, other):
                 codes = {notice.code: notice.text for notice in NoticeFile(each.home.notices_file).read()}
