@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from core.averaging.commit.proof import Proof
+from core.averaging.commit.proof import Proof, Sketch
 from core.averaging.commit.reports import Reports
 from core.averaging.messages import Members
 from core.base.trace import Trace
@@ -44,12 +44,20 @@ class Judgement:
         """Shares of which a reducer and a member have told other sums."""
         self._given: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         """The shares, with their versions, that the coordinator has given each member itself."""
+        self._in_question: dict[Sketch, int] = {}
+        """Reducers of means that only some members' sums speak against."""
         self._lacking: set[int] = set()
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
         """Whether the means may be committed already: then none is made anew."""
-        self.differed = self.doubted = frozenset[int]()
-        """Members that voted, with few others, for other means, or told false sums; that made these means."""
+        self.differed = frozenset[int]()
+        """Members that voted, with few others, for other means, or told false sums."""
+        self._false_makers = frozenset[int]()
+
+    @property
+    def doubted(self) -> Members:
+        """Members that made means which most do not hold, or which sums speak against to the end."""
+        return self._false_makers.union(self._in_question.values())
 
     def on(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
         """What follows when all have voted.
@@ -78,7 +86,7 @@ class Judgement:
             else:
                 for member in (member for member, vote in votes.items() if vote[share] != common):
                     apart[member].add((share, version))
-        self.doubted |= {reports.reducers[share] for share in anew - reports.second_hand}
+        self._false_makers |= {reports.reducers[share] for share in anew - reports.second_hand}
         insisting = frozenset(member for member, shares in apart.items() if shares & self._given[member])
         self.differed |= insisting - self._ignored
         # Less than half of the reducers lie to a member, so one that differs on more is not given everything again.
@@ -107,7 +115,8 @@ class Judgement:
             self.differed |= false
             return Ruling(() if self.pinned else reports.made_by(false), false)
         doubts = proof.doubts(told)
-        if not doubts:
+        if not doubts:  # who made the very mean that another has made again, and that is proven, told the truth
+            self._in_question = {sketch: m for sketch, m in self._in_question.items() if not proof.is_same(sketch)}
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
         again = {share: members for share, members in doubts.left_out.items() if share in self._lacking}
@@ -126,15 +135,20 @@ class Judgement:
                 continue
             for member in differing:
                 apart.setdefault(member, []).append(share)
-        self.doubted |= liars
+        self._false_makers |= liars
         ruling = self._between(apart, anew)
+        self._in_question |= {
+            proof.sketch(share, vote): reports.reducers[share]
+            for member in apart.keys() - ruling.excluded
+            for share in apart[member]
+        }
         return ruling._replace(excluded=ruling.excluded.union(*again.values()) - {reports.me})
 
     def _between(self, shares: Mapping[int, Iterable[int]], anew: Iterable[int]) -> Ruling:
         """Members tell other sums than the reducers of some shares: either these have lied, or those members do.
 
-        Nobody can tell, so no such member is named: the share is made anew, the second time by the coordinator itself.
-        It knows that a member lies which differs from its own word.
+        Nobody can tell yet, so no such member is named: the share is made anew, the second time by the coordinator
+        itself.  It knows that a member lies which differs from its own word.
 
         Args:
             shares: Those of each such member.
@@ -145,7 +159,6 @@ class Judgement:
         insisting = frozenset(member for member in shares if reports.me in makers[member])
         excluded = frozenset(shares) if self.pinned else insisting | (self._ignored & shares.keys())
         self.differed |= insisting - self._ignored
-        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - excluded))
         again = frozenset(share for member in shares.keys() - excluded for share in shares[member])
         own, self._disputed = again & self._disputed, self._disputed | again
         return Ruling(tuple(sorted({*anew, *again})), excluded, own=own)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART, half_apart
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.projections import Told, root_mean_square, unpacked
+from core.averaging.commit.projections import Projection, Told, root_mean_square, unpacked
 from core.averaging.commit.sums import Sums, Term
 from core.averaging.messages import SUMS, Members, Status
 from core.base.arrays import np
@@ -105,6 +105,25 @@ class Proof:
         apart = {m: root_mean_square(told[m][share] - should[m]) for m in told}
         return frozenset(m for m, one in apart.items() if one > rounded)
 
+    def sketch(self, share: int, key: bytes) -> Sketch:
+        """What the mean of a share, as it is now, is known by.
+
+        Args:
+            share: The share.
+            key: What nobody knew while that mean was made.
+        """
+        drawn, first, found = hashed_key(b"sketch", key), self._shares.first[share], np.zeros(SUMS)
+        for number in range(first, first + self._lanes[share].count):
+            mean = self._context.vectors.mean(number)
+            found += Projection(drawn, number, mean.size).of(mean)
+        return Sketch(share, key, tuple(found.tolist()))
+
+    def is_same(self, sketch: Sketch) -> bool:
+        """Whether a share has the mean of which this is the sketch, but for rounding."""
+        measure, now = self._measure(sketch.share), self.sketch(sketch.share, sketch.key)
+        apart = root_mean_square(np.subtract(now.projections, sketch.projections))
+        return bool(apart <= 2 * measure.off(frozenset()))
+
     # --- inside ---
 
     def _read(self, member: int, vote: bytes, sums: bytes, signature: bytes) -> Told | None:
@@ -174,6 +193,15 @@ class Proof:
             for member in gives - lane.contributors(chunk):
                 missing[member] += 1
         return frozenset(m for m in givers if missing[m] <= (1 - THERE) * planned[m])
+
+
+class Sketch(NamedTuple):
+    """What a mean is known by."""
+
+    share: int
+    key: bytes
+    """What its projections are drawn by."""
+    projections: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

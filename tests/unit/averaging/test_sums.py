@@ -88,6 +88,7 @@ def test_false_sums_are_known_at_the_second_making() -> None:
     assert {end.outcome.versions[share] for end in ends} == {2}
     seen = ends[others(round_, liar).index(coordinator)].outcome.seen
     assert seen[Kind.DIFFERED] == {round_.plan.peers[liar]}
+    assert not seen[Kind.DOUBTED], "both reducers made the mean that is proven"
 
 
 def test_a_coordinator_that_proves_nothing_commits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,8 +165,9 @@ def test_a_coordinator_changes_nobodys_sums(told: str) -> None:
         assert end.suspects in {(), (round_.plan.peers[leader],)}
 
 
-def test_a_reducer_that_names_the_wrong_member_contradicts_itself() -> None:
-    """It would have one member take the blame for its false mean."""
+@pytest.mark.parametrize("adds_up", [False, True])
+def test_a_reducer_that_blames_a_member_is_doubted(*, adds_up: bool) -> None:
+    """It would have one member take the blame for its false mean; where what it says adds up, it is known later."""
     round_ = clipped_round(8, aggregators={LIAR: Lying(LIES["turned"])})
     named = round_.plan.leaders[2] if round_.plan.leaders[2] != LIAR else round_.plan.leaders[3]
 
@@ -175,7 +177,7 @@ def test_a_reducer_that_names_the_wrong_member_contradicts_itself() -> None:
             return [send]
         [(share, sums), *_] = word.made
         should = np.frombuffer(sums, dtype="<f4").reshape(8, -1).copy()
-        should[named] += 10 * np.abs(should).max()
+        should[named] -= should.sum(axis=0) if adds_up else -10 * np.abs(should).max()
         return [Send(send.to, msgspec.structs.replace(word, made=((share, should.tobytes()),)))]
 
     corrupt(round_, LIAR, says)
