@@ -10,6 +10,7 @@ expert was not live again within 60 s or with a state older than 60 s, or a plac
 import argparse
 import asyncio
 import contextlib
+import re
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from core.api.snapshot import Snapshot
 from core.backbone.charter import Charter, load_charter
 from core.base.problems import Problem
 from core.cli.engine.experts import experts_of
+from core.net.clock import Clock
 from tests.process.swarm import Volunteer, alive, collaboration
 from tests.process.test_mixture import founded
 
@@ -59,6 +61,7 @@ LOST = frozenset((0, 1, 4, 5))
 none, so that those that are left can have all."""
 LEFT = sorted(frozenset(range(ENGINES)) - LOST)
 LOOK_S = 0.5
+BEGUN = re.compile(r"the expert of layer (\d+) at \((\d+), (\d+)\) begins at version (\d+)")
 STOOD_MOST_S, LIVE_MOST_S, TWICE_MOST_S, AGE_MOST_S = 5.0, 60.0, 30.0, 60.0
 
 
@@ -75,8 +78,8 @@ class KillFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Age of the oldest copy of an expert at the kill."""
     twice_s: float
     """Longest time in which a place was hosted by two of those that are left."""
-    anew: int
-    """Experts that began anew after the kill."""
+    behind_s: float
+    """Longest time before the kill in which an expert was saved later than the state with which it went on."""
     orphans: int
     """Processes of the killed engines that live 30 s later."""
     load: float
@@ -86,7 +89,7 @@ class KillFigures(msgspec.Struct, frozen=True, kw_only=True):
     def is_good(self) -> bool:
         """Whether all bounds are kept."""
         kept = self.stood_s <= STOOD_MOST_S and self.live_s <= LIVE_MOST_S and self.twice_s <= TWICE_MOST_S
-        return kept and self.age_s <= AGE_MOST_S and not self.orphans
+        return kept and max(self.age_s, self.behind_s) <= AGE_MOST_S and not self.orphans
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -102,7 +105,8 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.write(msgspec.json.encode(every[-1]).decode() + "\n")
         sys.stdout.flush()
     worst = {
-        name: max(getattr(one, name) for one in every) for name in ("stood_s", "live_s", "age_s", "twice_s", "orphans")
+        name: max(getattr(one, name) for one in every)
+        for name in ("stood_s", "live_s", "age_s", "twice_s", "behind_s", "orphans")
     }
     good = sum(one.is_good for one in every)
     sys.stdout.write(f"{ENGINES} engines, {EXPERTS} experts: {good} of {len(every)} repeats good; worst {worst}\n")
@@ -125,32 +129,46 @@ async def killed(folder: Path, *, patience_s: float) -> KillFigures:
             while not _is_settled(await _seen(left)):  # which takes seconds itself
                 pass
         trainers = left[::2]
-        await trainers[0].until(lambda news: news.epoch >= 3, timeout_s=patience_s)
+        await trainers[0].until(lambda news: news.epoch >= 20, timeout_s=patience_s)
         before = await _seen(left)
         assert before is not None
         age_s = max(before.time - one.saved for one in before.known)
         names = {f"n{number}" for number in LEFT}
+        saved = _saves(folder)
         children = [child.pid for one in lost for child in psutil.Process(one.process.pid).children(recursive=True)]
         logs = [folder / f"n{number}.log" for number in LEFT]
         written = [log.read_text().count("\n") for log in logs]
         for one in lost:
             one.process.kill()
-        began = time.monotonic()
+        began, killed_at = time.monotonic(), Clock().now()
         watch = [asyncio.create_task(_stood(one, began)) for one in trainers]
         live_s, twice_s = await _until_live(left, names, began)
         await asyncio.sleep(max(0.0, 40.0 - (time.monotonic() - began)))
         stood_s, stood_at = max([await _ended(one) for one in watch])
-        anew = sum(
-            "begins at version 0" in line
-            for log, before_it in zip(logs, written, strict=True)
-            for line in log.read_text().splitlines()[before_it:]
-        )
+        said = [line for log, at in zip(logs, written, strict=True) for line in log.read_text().splitlines()[at:]]
+        begun = [tuple(map(int, found.groups())) for found in map(BEGUN.search, said) if found is not None]
+        newer = [at for *expert, begins in begun for version, at in saved.get(tuple(expert), ()) if version > begins]
         orphans = sum(alive(pid) for pid in children)
         for one in lost:
             one.process.wait()
-    figures = {"stood_s": stood_s, "live_s": live_s, "age_s": age_s, "twice_s": twice_s}
+    figures = {
+        "stood_s": stood_s,
+        "live_s": live_s,
+        "age_s": age_s,
+        "twice_s": twice_s,
+        "behind_s": max(0.0, killed_at - min(newer, default=killed_at)),
+    }
     rounded = {name: round(value, 1) for name, value in figures.items()}
-    return KillFigures(**rounded, stood_at=stood_at, anew=anew, orphans=orphans, load=round(psutil.getloadavg()[0], 1))
+    return KillFigures(**rounded, stood_at=stood_at, orphans=orphans, load=round(psutil.getloadavg()[0], 1))
+
+
+def _saves(folder: Path) -> dict[tuple[int, ...], list[tuple[int, float]]]:
+    """By layer and place the versions of an expert in anybody's files, and when each was saved."""
+    found = defaultdict(list)
+    for path in folder.glob("**/experts/expert-*-v*"):
+        _, *expert, version, _ = path.name.split("-")
+        found[tuple(map(int, expert))].append((int(version[1:]), path.stat().st_mtime))
+    return found
 
 
 def _is_settled(seen: ExpertsView | None) -> bool:
