@@ -7,12 +7,14 @@ Letters of shapes: T pieces in the text, V in the vocabulary.
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import torch
 
 from core.base.problems import BadInput, no_blank
-from core.tasks.pretrained import Pretrained
+
+if TYPE_CHECKING:
+    from core.tasks.pretrained import Pretrained
 
 BEST: Final = 5
 WORD_BEGINS: Final = "\u2581"
@@ -47,7 +49,7 @@ class FilledBlanks:
     blanks: list[list[Guess]]
 
 
-def filled(model: Pretrained, text: str) -> FilledBlanks:
+def filled(model: "Pretrained", text: str) -> FilledBlanks:
     """Fill the blanks of a text.
 
     Args:
@@ -81,7 +83,7 @@ def filled(model: Pretrained, text: str) -> FilledBlanks:
     return FilledBlanks(tokenizer.decode(whole_T, skip_special_tokens=True), blanks)
 
 
-def _best(probable_V: torch.Tensor, model: Pretrained, *, alone: bool) -> list[int]:
+def _best(probable_V: torch.Tensor, model: "Pretrained", *, alone: bool) -> list[int]:
     """The best pieces for a blank that say anything: a mere space is not a word.
 
     Args:
@@ -94,7 +96,7 @@ def _best(probable_V: torch.Tensor, model: Pretrained, *, alone: bool) -> list[i
     return (words if alone and words else order)[:BEST]
 
 
-def continued(model: Pretrained, text: str) -> str:
+def continued(model: "Pretrained", text: str) -> str:
     """How the model goes on with a text, drawn piece by piece; the same model and text give the same.
 
     Args:

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy import stats
 
 from core.averaging.aggregators import AGGREGATORS, TrimmedMean, all_finite
 
@@ -77,6 +76,8 @@ def test_weighted_mean_matches_numpy_in_float64(weights: list[float], seed: int)
 
 @given(count=st.integers(1, 20), trim=st.floats(0, 0.49), seed=seeds)
 def test_trimmed_mean_matches_scipy_with_equal_weights(count: int, trim: float, seed: int) -> None:
+    from scipy import stats
+
     rows = drawn(count, seed)
     out = np.empty(NUMEL, dtype=np.float32)
     TrimmedMean(trim).aggregate([1.0 / count] * count, decoded(rows), out)

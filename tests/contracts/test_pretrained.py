@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -21,7 +22,6 @@ from core.tasks.parameters import START, read_parameters
 from core.tasks.task import Blobs, PreparedTask
 from core.tasks.text import GivenText, text_of
 from core.training.programs.prepare import main as prepare_main
-from tests.process.plain_transformers import plain_loss
 from tests.small_task import sources_in, text_folder
 from tests.trained import Trained, founded, held_out, learner_of, trained
 
@@ -51,6 +51,12 @@ def prepared(made: Trained, folder: Path, tmp_path_factory: pytest.TempPathFacto
     return module_of(made.manifest.task).prepare_from(
         folder, dict(KEPT), text_of(sources_in(source)), out, progress=lambda *_: None
     )
+
+
+def plain_loss(folder: str, batches: dict[str, np.ndarray]) -> float:
+    from tests.process import plain_transformers  # takes seconds
+
+    return plain_transformers.plain_loss(folder, batches)
 
 
 def test_tasks_that_train_import_no_transformers() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from core.text.order.chance import key_of, pass_key_of, sample_seeds, stream, uniform
 
@@ -37,6 +36,8 @@ def test_a_draw_does_not_depend_on_others(seed: int, begin: int, count: int) -> 
 
 def test_draws_are_uniform_across_samples_and_within_one() -> None:
     """Chi-square of 256 cells at a false alarm of one in a million; neighbours in a stream do not go together."""
+    from scipy import stats
+
     limit = stats.chi2.ppf(1 - 1e-6, 255)
     seeds = sample_seeds(pass_key_of(b"c", 0, 0), np.repeat(np.arange(20), 500), np.tile(np.arange(500), 20))
     drawn = uniform(seeds[:, None], np.arange(40))

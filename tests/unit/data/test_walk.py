@@ -7,7 +7,6 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
-from scipy import stats
 
 from core.text.order.bookmark import BOOKMARK, Bookmark
 from core.text.order.data_pass import BUFFER_ROWS, FIRST, DrawnRow
@@ -162,6 +161,8 @@ def test_rows_lie_far_from_where_they_stood() -> None:
 
 def test_draws_are_uniform_over_peers_and_passes() -> None:
     """Which rows come in the first tenth of a pass, over 400 passes: chi-square at one in a million."""
+    from scipy import stats
+
     rows, firsts, counts = 400, 40, np.zeros(400)
     for seed in range(40):
         walk, reader = Walk(b"c" * 32, [1.0], seed), FakeReader([big(20, 20)], Random(seed))

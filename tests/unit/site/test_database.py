@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from sqlalchemy import URL, Connection, Engine, event, func, make_url, select
 from sqlalchemy.exc import DataError, IntegrityError
 
@@ -87,6 +85,9 @@ def count(connection: Connection) -> int:
 
 
 def test_migrations_make_the_tables_that_are_declared(url: URL) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
     async def test(here: Database) -> None:
         differences = await here.do(lambda it: compare_metadata(MigrationContext.configure(it), METADATA))
         assert [one for one in differences if "schema_version" not in str(one)] == []

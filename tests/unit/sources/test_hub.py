@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
-from datasets import load_dataset_builder
 
 from core.api.data_state import DataCode
 from core.text.sources import hub
@@ -129,6 +128,8 @@ def test_splits_have_the_files_that_datasets_gives_them(files: dict[str, str], t
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     config = "en" if files is FILES else None
+    from datasets import load_dataset_builder
+
     builder = load_dataset_builder(str(tmp_path), config, cache_dir=str(tmp_path / ".cache"))
     assert builder.config.data_files
     for split, found in builder.config.data_files.items():

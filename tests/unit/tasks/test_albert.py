@@ -7,8 +7,6 @@ import msgspec
 import numpy as np
 import pytest
 import torch
-from scipy import stats
-from transformers import AlbertConfig, AlbertForPreTraining
 
 from core.base.content import digest
 from core.base.manifest import Manifest
@@ -17,7 +15,6 @@ from core.tasks import task_of
 from core.tasks.albert.masking import MaskedBatch
 from core.tasks.albert.model import OFFSETS, PretrainedAlbert, build
 from core.tasks.albert.numbers import AlbertNumbers, albert_costs, albert_numbers
-from core.tasks.albert.pretrained import albert_config
 from core.tasks.albert.task import Albert
 from core.tasks.task import Blobs, PreparedTask
 from core.tasks.tokenizers.unigram import FIRST_WORD_ID, PAD_ID
@@ -100,6 +97,11 @@ def test_a_new_model_looks_at_neighbours(task: Albert) -> None:
 
 def test_paper_start_is_that_of_transformers(prepared: PreparedTask) -> None:
     """Against what `transformers` itself draws, parameter by parameter."""
+    from scipy import stats
+    from transformers import AlbertForPreTraining
+
+    from core.tasks.albert.pretrained import albert_config
+
     manifest = manifest_of(prepared, init="paper")
     made = task_of(manifest, Blobs(folder_of(prepared), manifest.blobs))
     assert isinstance(made, Albert)
@@ -148,8 +150,10 @@ def test_loss_and_evaluation_against_the_plain_forward_pass(task: Albert) -> Non
     assert task.evaluate(model).score.loss == pytest.approx(sum(s[0] for s in sums) / sum(s[1] for s in sums), rel=1e-5)
 
 
-def transformers_model(model: PretrainedAlbert, numbers: AlbertNumbers) -> tuple[AlbertForPreTraining, list[str]]:
+def transformers_model(model: PretrainedAlbert, numbers: AlbertNumbers) -> tuple[torch.nn.Module, list[str]]:
     """transformers' own, with the weights of ours; and its parameters' names."""
+    from transformers import AlbertConfig, AlbertForPreTraining
+
     theirs = AlbertForPreTraining(
         AlbertConfig(
             vocab_size=numbers.vocab_size,

@@ -1,25 +1,27 @@
 """What a model answers, against the pipeline of `transformers` and against the model that trains."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from transformers import pipeline
 
 from core.base.problems import BadInput
 from core.tasks import answers
 from core.tasks.albert.task import Albert
 from core.tasks.answers import BEST, continued, filled
 from core.tasks.gpt import CharacterGpt, GptNumbers
-from core.tasks.pretrained import Pretrained
 from tests.small_task import SENTENCE, small_task
 from tests.trained import founded
+
+if TYPE_CHECKING:
+    from core.tasks.pretrained import Pretrained
 
 LETTERS = "abcdefghi \n"
 
 
 @pytest.fixture(scope="module")
-def albert(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+def albert(tmp_path_factory: pytest.TempPathFactory) -> "Pretrained":
     folder = tmp_path_factory.mktemp("albert")
     _, task = founded(small_task(folder), folder, "albert")
     assert isinstance(task, Albert)
@@ -30,9 +32,11 @@ def albert(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
     return task.pretrained(model)
 
 
-def scores(albert: Pretrained, folder: Path, text: str) -> dict[str, float]:
+def scores(albert: "Pretrained", folder: Path, text: str) -> dict[str, float]:
     """How probable each piece is, as `transformers` itself says."""
     albert.save(folder)
+    from transformers import pipeline
+
     said = pipeline("fill-mask", model=str(folder), top_k=len(albert.tokenizer))(text)
     names = albert.tokenizer.convert_ids_to_tokens([one["token"] for one in said])
     return {name: one["score"] for name, one in zip(names, said, strict=True)}
@@ -42,7 +46,7 @@ def scores(albert: Pretrained, folder: Path, text: str) -> dict[str, float]:
     ("text", "begins"),
     [("the [MASK] shares", "▁"), ("[MASK] work", "▁"), ("shar[MASK] work", ""), ("([MASK])", "")],
 )
-def test_blank_gets_the_pieces_that_fit_its_place(albert: Pretrained, tmp_path: Path, text: str, begins: str) -> None:
+def test_blank_gets_the_pieces_that_fit_its_place(albert: "Pretrained", tmp_path: Path, text: str, begins: str) -> None:
     special = set(albert.tokenizer.all_special_tokens)
     plain = {
         name: score
@@ -55,17 +59,17 @@ def test_blank_gets_the_pieces_that_fit_its_place(albert: Pretrained, tmp_path: 
     assert [guess.probability for guess in found] == pytest.approx([plain[name] for name in expected], rel=1e-4)
 
 
-def test_underscores_are_a_blank(albert: Pretrained) -> None:
+def test_underscores_are_a_blank(albert: "Pretrained") -> None:
     assert filled(albert, "the ____ shares __ work") == filled(albert, "the [MASK] shares [MASK] work")
 
 
-def test_each_blank_is_filled_with_its_best_piece(albert: Pretrained) -> None:
+def test_each_blank_is_filled_with_its_best_piece(albert: "Pretrained") -> None:
     found = filled(albert, "the [MASK] of [MASK]")
     assert len(found.blanks) == 2
     assert found.text.split() == ["the", found.blanks[0][0].text, "of", found.blanks[1][0].text]
 
 
-def test_text_of_another_length_is_a_sentence(albert: Pretrained) -> None:
+def test_text_of_another_length_is_a_sentence(albert: "Pretrained") -> None:
     for text in ("", "the swarm", SENTENCE):
         with pytest.raises(BadInput, match="no blank"):
             filled(albert, text)

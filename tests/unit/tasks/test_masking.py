@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from core.tasks.albert.cutting import LENGTHS
 from core.tasks.albert.masking import Masking, NGrams, begins_word
@@ -138,6 +137,8 @@ def test_ngrams_cover_what_a_plain_walk_covers(draws: list[float], longest: int)
 @pytest.mark.parametrize("longest", [2, 3, 5])
 def test_ngrams_have_their_lengths_and_their_share_at_every_word(longest: int) -> None:
     """Chi-square of the lengths at a false alarm of one in a million; the share of each word within five deviations."""
+    from scipy import stats
+
     ngrams, random = NGrams(longest), np.random.default_rng(longest)
     draws = random.random((40_000, 30))
     lengths = ngrams.lengths(draws)

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from transformers.optimization import get_linear_schedule_with_warmup
 
 from core.base.schedule import learning_rate
 from core.training.optimizers.lamb import Lamb, LambNumbers
@@ -29,6 +28,8 @@ class Theirs:
         self.optimizer = library.Lamb(
             groups, lr=numbers.learning_rate, betas=betas, eps=1e-6, clamp_value=10_000, debias=True
         )
+        from transformers.optimization import get_linear_schedule_with_warmup
+
         self.scheduler = get_linear_schedule_with_warmup(self.optimizer, numbers.warmup_epochs, numbers.total_epochs)
         self.parameters, self.norm = parameters, numbers.max_grad_norm
 

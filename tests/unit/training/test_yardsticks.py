@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -15,15 +17,22 @@ from core.base.manifest import Manifest
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
 from tests.bench.training.loop_turns import Answer, LoopOrder, LoopReady, LoopRefused, TakeTurn, TurnTaken
-from tests.bench.training.measured_loops import PlainLoop, WorkerLoop
+from tests.bench.training.measured_loops import Measured, PlainLoop, WorkerLoop
 from tests.small_task import small_data, small_task
 from tests.unit.training.given_samples import text_batches
 
-pytest.importorskip("accelerate")
-from tests.bench.training.trainer_loop import NOT_A_WORD, TrainerLoop, transformers_rows
-
 PASS = 4
-LOOPS = {"worker": WorkerLoop, "plain": PlainLoop, "trainer": TrainerLoop}
+LOOPS = ("worker", "plain", "trainer")
+
+
+def trainer_loop() -> ModuleType:
+    """Import transformers' own trainer, which takes seconds."""
+    pytest.importorskip("accelerate")
+    return import_module("tests.bench.training.trainer_loop")
+
+
+def loop_of(name: str) -> type[Measured]:
+    return {"worker": WorkerLoop, "plain": PlainLoop}.get(name) or trainer_loop().TrainerLoop
 
 
 def manifest_of(folder: Path, task: str = "albert") -> Manifest:
@@ -56,7 +65,7 @@ def order(folder: Path, loop: str = "worker", **changes: object) -> LoopOrder:
 @pytest.mark.parametrize("name", LOOPS)
 def test_each_loop_trains_in_its_turn(name: str, task: str, tmp_path: Path) -> None:
     manifest = manifest_of(tmp_path, task)
-    loop = LOOPS[name](opened(manifest, tmp_path), manifest, order(tmp_path))
+    loop = loop_of(name)(opened(manifest, tmp_path), manifest, order(tmp_path))
     model = opened(manifest, tmp_path).model(0)
     assert loop.parameters == sum(each.numel() for each in model.parameters())
     assert loop.micro_batch == PASS
@@ -93,8 +102,9 @@ def test_steps_move_the_plain_loops_model(tmp_path: Path) -> None:
 def test_rows_for_transformers_hold_the_same_answers(tmp_path: Path) -> None:
     manifest = manifest_of(tmp_path)
     batch = next(text_batches(manifest, Blobs(tmp_path / charters.BLOBS, manifest.blobs), 0))
-    rows = list(transformers_rows(batch))
-    told = [label for row in rows for label in row["labels"] if label != NOT_A_WORD]
+    loops = trainer_loop()
+    rows = list(loops.transformers_rows(batch))
+    told = [label for row in rows for label in row["labels"] if label != loops.NOT_A_WORD]
     assert len(rows) == batch.samples
     assert told == batch.words_M.tolist()
 
