@@ -63,7 +63,7 @@ def main() -> int:
     Returns:
         The exit code: 1 where something is left.
     """
-    found, left = sentences(), 0
+    found, left = sentences(trees()), 0
     for file in sorted(FOLDER.glob("qtbase_*.ts")):
         release(file)
     for file in sorted(FOLDER.glob("potluck_*.ts")):
@@ -77,9 +77,13 @@ def main() -> int:
     return 1 if left else 0
 
 
-def sentences(root: Path = ROOT) -> list[str]:
-    """Every sentence that people may be told, in English, sorted."""
-    found, modules = set(PHRASES), trees(root)
+def sentences(modules: Sequence[ast.Module]) -> list[str]:
+    """Every sentence that people may be told, in English, sorted.
+
+    Args:
+        modules: All modules of the program.
+    """
+    found = set(PHRASES)
     for telling in tellings(modules):
         found |= {str(text.value) for texts in telling.texts for text in texts if isinstance(text, ast.Constant)}
     for tree in modules:

@@ -48,7 +48,7 @@ SENSED = (
 @functools.cache
 def found():
     """All sentences of the window, in English."""
-    return set(catalogues.sentences())
+    return set(catalogues.sentences(catalogues.trees()))
 
 
 def translated(code):
