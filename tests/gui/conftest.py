@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 HERE = Path(__file__).parent
+PAUSE_S = 0.002
+"""Qt's loop returns at once when nothing has happened: who waits for an engine leaves it the core."""
 MISSING = [name for name in ("PySide6",) if importlib.util.find_spec(name) is None]
 collect_ignore_glob = ["test_*.py"] if MISSING else []
 
@@ -73,6 +76,7 @@ def until(qt) -> Callable[..., None]:
         while not so():
             assert not deadline.hasExpired(), "it did not happen"
             qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+            time.sleep(PAUSE_S)
 
     return wait
 

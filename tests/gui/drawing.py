@@ -3,6 +3,7 @@
 import argparse
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +74,7 @@ class Studio:
         deadline = QDeadlineTimer(patience_ms)
         while not so() and not deadline.hasExpired():
             self._qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+            time.sleep(0.002)  # the loop returns at once when nothing has happened
 
     def _ask(self, method: str, params: Wish | None = None) -> None:
         answer = self.told.reports.get(method)

@@ -111,8 +111,16 @@ def seen(shown, kind):
     return [one for one in [shown, *shown.findChildren(kind)] if isinstance(one, kind) and one.isVisibleTo(shown)]
 
 
+@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
 @pytest.mark.parametrize("scene", SCENES, indirect=True)
-def test_whatever_takes_the_focus_has_a_name_and_a_role(scene):
+def test_each_control_has_name_role_letter_and_way(language, scene):
+    assert_names_and_roles(scene)
+    assert_letters(scene)
+    assert_way_by_tab(scene)
+
+
+def assert_names_and_roles(scene):
+    """Whatever takes the focus has a name and a role."""
     checked = 0
     for widget in seen(scene, QWidget):
         inner = isinstance(widget.parent(), QTableView) or widget.objectName().startswith("qt_spinbox")
@@ -126,8 +134,8 @@ def test_whatever_takes_the_focus_has_a_name_and_a_role(scene):
     assert checked >= 2
 
 
-@pytest.mark.parametrize("scene", SCENES, indirect=True)
-def test_tab_comes_to_every_control(scene):
+def assert_way_by_tab(scene):
+    """The key comes to every control."""
     start, reached = QApplication.focusWidget(), set()
     assert start is not None
     for _ in range(TAB_STOPS_MAX):
@@ -146,9 +154,8 @@ def test_tab_comes_to_every_control(scene):
         assert widget in reached, (widget, widget.accessibleName(), widget.parent())
 
 
-@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
-@pytest.mark.parametrize("scene", SCENES, indirect=True)
-def test_no_letter_stands_for_two_controls(language, scene):
+def assert_letters(scene):
+    """None stands for two controls."""
     letters = []
     buddies = {one.buddy() for one in seen(scene, QLabel) if "&" in one.text()}
     for widget in [*seen(scene, QLabel), *seen(scene, QAbstractButton)]:

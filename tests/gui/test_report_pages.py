@@ -251,20 +251,19 @@ def test_rests_and_lost_connections_offer_an_action(code, reason):
     assert bool(offers) == (rests or lost or code is VerdictCode.PROBLEM or reason == "no_part")
 
 
-@pytest.mark.parametrize(
-    "reason", [reason for code, reason in SENTENCES if code is VerdictCode.RESTING and reason not in ENDINGS]
-)
-def test_reason_of_a_rest_leads_to_its_setting(told, examples, reason):
-    told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
-    shown = [one for one in told.home.offers if one.isVisibleTo(told.home)]
-    assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0, "left": 0}.get(reason, 2)
-    if not shown:
-        return
-    shown[-1].click()
-    told.window.settings.show_answer("settings", examples.settings())
-    focused = told.window.settings.focusWidget()
-    field = told.window.settings.fields[RULES[reason]].control
-    assert focused in {field, field.focusProxy()}
+def test_reason_of_a_rest_leads_to_its_setting(told, examples):
+    for reason in [reason for code, reason in SENTENCES if code is VerdictCode.RESTING and reason not in ENDINGS]:
+        told.store.put(examples.snapshot(verdicts.resting(reason, percent=5, minutes=3, celsius=80, watts=9, epoch=7)))
+        shown = [one for one in told.home.offers if one.isVisibleTo(told.home)]
+        assert len(shown) == {"metered": 1, "month": 1, "finished": 0, "ended": 0, "left": 0}.get(reason, 2), reason
+        if not shown:
+            continue
+        shown[-1].click()
+        told.window.settings.show_answer("settings", examples.settings())
+        focused = told.window.settings.focusWidget()
+        field = told.window.settings.fields[RULES[reason]].control
+        assert focused in {field, field.focusProxy()}, reason
+        told.window.settings.hide()
 
 
 def test_overruling_a_rule_asks_the_engine(told, examples):

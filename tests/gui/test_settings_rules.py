@@ -45,11 +45,17 @@ def asked(parts, qt):
     """The settings, open, with an engine's that nobody has changed."""
     parts.window.show()
     parts.settings = parts.window.settings
-    parts.settings.ask()
-    parts.settings.show_answer("settings", view(Settings()))
+    open_anew(parts)
     qt.processEvents()
-    parts.calls.clear()
     return parts
+
+
+def open_anew(asked):
+    """Whatever was changed before is forgotten."""
+    asked.settings.hide()
+    asked.settings.ask()
+    asked.settings.show_answer("settings", view(Settings()))
+    asked.calls.clear()
 
 
 def sent(asked):
@@ -59,17 +65,18 @@ def sent(asked):
     return wish
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_number_is_sent_kept_and_shown_again(asked, name):
-    box = asked.settings.fields[name].control
-    assert box.value() == (getattr(asked.settings.view, name) or 0)
-    box.setValue(OTHERS[name] or 0)
-    wish = sent(asked)
-    assert wish == {name: OTHERS[name]}
-    kept = view(changed(Settings(), wish))
-    for page in (asked.settings.rules, asked.settings.owner, asked.settings.computer):
-        page.show_settings(kept)
-        assert page.wish().get(name, OTHERS[name]) == OTHERS[name]
+def test_number_is_sent_kept_and_shown_again(asked):
+    for name, other in OTHERS.items():
+        open_anew(asked)
+        box = asked.settings.fields[name].control
+        assert box.value() == (getattr(asked.settings.view, name) or 0), name
+        box.setValue(other or 0)
+        wish = sent(asked)
+        assert wish == {name: other}
+        kept = view(changed(Settings(), wish))
+        for page in (asked.settings.rules, asked.settings.owner, asked.settings.computer):
+            page.show_settings(kept)
+            assert page.wish().get(name, other) == other, name
 
 
 @pytest.mark.parametrize("count", [0, 6])
@@ -83,18 +90,20 @@ def test_number_of_experts_is_sent_kept_and_shown_again(asked, count):
         assert page.wish()["experts"] == kept
 
 
-@pytest.mark.parametrize("name", ["on_battery", "in_use", "in_use_gpu", "full_screen", "compile", "keep_awake"])
-def test_yes_or_no_is_sent_as_the_other_one(asked, name):
-    asked.settings.fields[name].control.click()
-    assert sent(asked) == {name: not getattr(asked.settings.view, name)}
+def test_yes_or_no_is_sent_as_the_other_one(asked):
+    for name in ("on_battery", "in_use", "in_use_gpu", "full_screen", "compile", "keep_awake"):
+        open_anew(asked)
+        asked.settings.fields[name].control.click()
+        assert sent(asked) == {name: not getattr(asked.settings.view, name)}
 
 
-@pytest.mark.parametrize("subject", ["computing", "gpu", "network"])
-def test_switch_is_sent_by_its_place(asked, subject):
-    row = asked.settings.rules.modes[subject]
-    assert row.mode is UseMode.RULES
-    row.buttons[UseMode.NEVER].click()
-    assert sent(asked) == {subject: "never"}
+def test_switch_is_sent_by_its_place(asked):
+    for subject in ("computing", "gpu", "network"):
+        open_anew(asked)
+        row = asked.settings.rules.modes[subject]
+        assert row.mode is UseMode.RULES
+        row.buttons[UseMode.NEVER].click()
+        assert sent(asked) == {subject: "never"}
 
 
 def test_switch_tells_where_it_stands_meanwhile(asked):

@@ -3,6 +3,7 @@
 With POTLUCK_PICTURES=DIR each situation is photographed too.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -155,15 +156,35 @@ WITHOUT_NUMBERS = {
 """Verdicts whose samples and epochs Home shows as a picture, or not at all."""
 
 
-@pytest.fixture
-def window(qt, delete, tmp_path):
-    """A window on a home without an engine."""
-    application = Application(tmp_path, qt, engine=None, chance=random.Random(1))
+@contextlib.contextmanager
+def window_on(home, qt, delete):
+    """A window on a home, which starts no engine."""
+    application = Application(home, qt, engine=None, chance=random.Random(1))
     application.window.resize(800, 560)
     yield application
     application.leave(stop=False)
     application.finish()
     delete(application.window, application.theme, application)
+
+
+@pytest.fixture
+def window(qt, delete, tmp_path):
+    with window_on(tmp_path, qt, delete) as application:
+        yield application
+
+
+@pytest.fixture(scope="module")
+def engine(fake_engine, tmp_path_factory):
+    with fake_engine.FakeService(tmp_path_factory.mktemp("home")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def open_window(engine, qt, delete):
+    """One window, which goes from each situation to the next."""
+    with window_on(engine.home, qt, delete) as application:
+        application.start()
+        yield application
 
 
 def assert_all_say(window, tmp_path, capsys, code, reason):
@@ -195,13 +216,13 @@ def assert_all_say(window, tmp_path, capsys, code, reason):
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_every_surface_shows_the_engine_s_verdict(window, fake_engine, tmp_path, until, capsys, name):
+def test_every_surface_shows_the_engine_s_verdict(open_window, engine, tmp_path, until, capsys, name):
     (code, reason), facts = SITUATIONS[name]
     snapshot = take_snapshot(at(**{"contributing": code != "paused", **facts(tmp_path)}))
-    with fake_engine.FakeService(tmp_path, snapshot):
-        window.start()
-        until(lambda: window.store.snapshot is not None)
-        assert_all_say(window, tmp_path, capsys, code, reason)
+    until(lambda: engine.clients)
+    engine.put(snapshot)
+    until(lambda: open_window.store.snapshot == snapshot)
+    assert_all_say(open_window, engine.home, capsys, code, reason)
 
 
 def left_behind(home):
