@@ -20,10 +20,38 @@ from core.control.client import ControlClient
 from core.control.engine_file import read_engine_file
 from core.storage.paths import Home
 from core.storage.settings import Settings, save_settings
-from tests.process.swarm import CORE, ENVIRONMENT, LOOPBACK, Volunteer, collaboration, end, found, start
+from tests.process.swarm import (
+    CORE,
+    ENVIRONMENT,
+    LOOPBACK,
+    Collaboration,
+    Volunteer,
+    collaboration,
+    end,
+    found,
+    start,
+)
 
 pytestmark = pytest.mark.process
 NOWHERE = f"potluck://127.0.0.1:1/{'0' * 64}#invitation"
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collaboration]:
+    """A backbone that none of its guests can harm: they share it."""
+    folder = tmp_path_factory.mktemp("backbone")
+    running = Collaboration(folder, found(folder, target_samples=64))
+    running.start_backbone()
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def swarm(backbone: Collaboration, tmp_path: Path) -> Iterator[Collaboration]:
+    """The collaboration of that backbone, whose volunteers end with the test."""
+    guests = Collaboration(tmp_path, backbone.charter, backbone.link)
+    yield guests
+    guests.close()
 
 
 def refused(*words: str | Path, code: int = 2) -> str:
@@ -113,15 +141,10 @@ def test_an_address_that_nobody_could_call(tmp_path: Path) -> None:
     assert "IP address" in said
 
 
-def test_a_second_backbone_on_one_charter_is_refused(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path):
-            said = await asyncio.to_thread(refused, "backbone", "--charter", charter.folder, *LOOPBACK)
-            assert "A backbone runs on this charter already" in said
-
-    asyncio.run(run())
+def test_a_second_backbone_on_one_charter_is_refused(backbone: Collaboration) -> None:
+    assert "A backbone runs on this charter already" in refused(
+        "backbone", "--charter", backbone.charter.folder, *LOOPBACK
+    )
 
 
 def test_a_backbone_at_chosen_ports_and_where_these_are_taken(tmp_path: Path) -> None:
@@ -147,55 +170,46 @@ def test_a_backbone_at_chosen_ports_and_where_these_are_taken(tmp_path: Path) ->
 # --- what is in use already ------------------------------------------------------------------------------------------
 
 
-def test_a_port_that_the_person_chose_is_taken(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-
-    async def run() -> None:
-        with held() as port:
-            async with collaboration(charter, tmp_path) as swarm:
-                where = ["--home", tmp_path / "ada", "--join", swarm.link, *swarm.allowed, *LOOPBACK]
-                said = await asyncio.to_thread(refused, "engine", *where, "--port", port)
-                assert f"Port {port} is used by another program" in said
-
-    asyncio.run(run())
+def test_a_port_that_the_person_chose_is_taken(swarm: Collaboration) -> None:
+    with held() as port:
+        where = ["--home", swarm.folder / "ada", "--join", swarm.link, *swarm.allowed, *LOOPBACK]
+        assert f"Port {port} is used by another program" in refused("engine", *where, "--port", port)
 
 
-def test_the_usual_port_is_taken_by_another_program(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-    home = Home(tmp_path / "ada")
+def test_usual_port_is_taken_and_name_is_made_usable(swarm: Collaboration) -> None:
+    home = Home(swarm.folder / "ada")
 
     async def run() -> None:
         with held() as port:
             save_settings(home.settings_file, Settings(port=port))
-            async with collaboration(charter, tmp_path) as swarm:
-                where = ["--home", str(home.directory), "--join", swarm.link, *swarm.allowed, *LOOPBACK]
-                ada = Volunteer(home, start(["engine", *where, "--helper", "--with-parent"], tmp_path / "ada.log"))
-                swarm.volunteers.append(ada)
-                await ada.until(lambda news: news.activity is Activity.HELPING)
-                async with ControlClient.connect(home) as client:
-                    assert any(f"Port {port} is used" in notice.text for notice in await client.notices())
+            words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--helper", "--with-parent"]
+            words += ["--name", "a\x1b[31m\n🥘" + "c" * 100, *LOOPBACK]
+            ada = Volunteer(home, start(words, swarm.folder / "ada.log"))
+            swarm.volunteers.append(ada)
+            news = await ada.until(lambda news: news.activity is Activity.HELPING)
+            assert news.me.name == "a 31m 🥘" + "c" * 33
+            async with ControlClient.connect(home) as client:
+                assert any(f"Port {port} is used" in notice.text for notice in await client.notices())
 
     asyncio.run(run())
 
 
-def test_clock_an_hour_off_is_told_to_the_person(tmp_path: Path) -> None:
+def test_clock_an_hour_off_is_told_to_the_person(swarm: Collaboration) -> None:
     """Its datagrams are refused (`test_net_attacks`), so this is what there is to help."""
-    wrong = tmp_path / "wrong"
+    wrong, home = swarm.folder / "wrong", Home(swarm.folder / "ada")
     wrong.mkdir()
     words = "import time\nright = time.time\ntime.time = lambda: right() - 3600\n"
     (wrong / "sitecustomize.py").write_text(words)
-    home = Home(tmp_path / "ada")
     home.create()
 
     async def run() -> str:
-        async with collaboration(found(tmp_path, target_samples=64), tmp_path) as swarm:
-            where = ["--home", str(home.directory), "--join", swarm.link, "--helper", "--with-parent", *LOOPBACK]
-            more = {"PYTHONPATH": str(wrong)}
-            ada = Volunteer(home, start(["engine", *where, "--port", "0"], tmp_path / "ada.log", more=more))
-            swarm.volunteers.append(ada)
-            await ada.until(lambda news: news.activity is not Activity.STARTING)
-            async with ControlClient.connect(home) as client:
-                return " ".join([notice.text for notice in await client.notices()])
+        where = ["--home", str(home.directory), "--join", swarm.link, "--helper", "--with-parent", *LOOPBACK]
+        more = {"PYTHONPATH": str(wrong)}
+        ada = Volunteer(home, start(["engine", *where, "--port", "0"], swarm.folder / "ada.log", more=more))
+        swarm.volunteers.append(ada)
+        await ada.until(lambda news: news.activity is not Activity.STARTING)
+        async with ControlClient.connect(home) as client:
+            return " ".join([notice.text for notice in await client.notices()])
 
     said = asyncio.run(run())
     assert re.search(r"clock is (1 hour|\d\d minutes) behind the collaboration's time", said)
@@ -341,33 +355,6 @@ def test_garbage_on_every_port_changes_nothing(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_any_name_is_made_usable(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-
-    async def run() -> None:
-        async with collaboration(charter, tmp_path) as swarm:
-            home = Home(tmp_path / "home")
-            words = ["engine", "--home", str(home.directory), "--join", swarm.link, "--helper", "--with-parent"]
-            words += ["--name", "a\x1b[31m\n🥘" + "c" * 100, *LOOPBACK, "--port", "0"]
-            one = Volunteer(home, start(words, tmp_path / "log"))
-            swarm.volunteers.append(one)
-            news = await one.until(lambda news: news.activity is Activity.HELPING)
-            assert news.me.name == "a 31m 🥘" + "c" * 33
-
-    asyncio.run(run())
-
-
-def test_manifest_reads_only_folders_that_the_person_named(tmp_path: Path) -> None:
-    charter = found(tmp_path, target_samples=64)
-
-    async def run() -> subprocess.CompletedProcess[str]:
-        async with collaboration(charter, tmp_path) as swarm:
-            words = ["engine", "--home", str(tmp_path / "ada"), "--join", swarm.link, *LOOPBACK, "--port", "0"]
-            return await asyncio.to_thread(
-                subprocess.run, [*CORE, *words], capture_output=True, text=True, env=ENVIRONMENT, timeout=60
-            )
-
-    done = asyncio.run(run())
-    assert done.returncode == 2
-    assert "wants to read the folder" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_manifest_reads_only_folders_that_the_person_named(swarm: Collaboration) -> None:
+    words = ["engine", "--home", swarm.folder / "ada", "--join", swarm.link, *LOOPBACK, "--port", 0]
+    assert "wants to read the folder" in refused(*words)

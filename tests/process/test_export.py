@@ -25,6 +25,7 @@ pytestmark = pytest.mark.process
 PLAIN = Path(__file__).with_name("plain_transformers.py")
 TEXTS = {"albert": "the swarm shares [MASK] and every peer", "gpt": "the swarm sha"}
 TOLERANCE = 1e-4
+UMASK = 0o027
 
 
 @pytest.fixture(scope="module", params=["albert", pytest.param("gpt", marks=pytest.mark.long)])
@@ -34,9 +35,17 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def exported(made: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("exports") / made.manifest.task
-    assert main(["export", str(folder), "--home", str(made.home.directory)]) == 0
+    folder = tmp_path_factory.mktemp("exports") / "given" / made.manifest.task
+    said(tmp_path_factory.mktemp("left"), "export", str(folder), "--home", str(made.home.directory))
     return folder
+
+
+def said(left: Path, *words: str) -> str:
+    """What a command prints; `left` is its folder for temporary files, of which none stays."""
+    env = {**ENVIRONMENT, "TMPDIR": str(left), "POTLUCK_UMASK": f"{UMASK:o}"}
+    done = subprocess.run([*CORE, *words], env=env, check=True, stdout=subprocess.PIPE, text=True)
+    assert not list(left.iterdir())
+    return done.stdout
 
 
 def most_probable(made: Trained, text: str, letters: int) -> str:
@@ -64,14 +73,14 @@ def test_plain_transformers_gives_the_swarms_loss(made: Trained, exported: Path,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert said["loss"] == pytest.approx(made.learner.evaluate().score.loss, abs=TOLERANCE)
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["loss"] == pytest.approx(made.learner.evaluate().score.loss, abs=TOLERANCE)
     if made.manifest.task == "albert":
-        assert len(said["said"]) == 5
-        assert 0 < sum(said["said"]) <= 1
-        assert said["limit"] == made.manifest.numbers["sequence_length"]
+        assert len(told["said"]) == 5
+        assert 0 < sum(told["said"]) <= 1
+        assert told["limit"] == made.manifest.numbers["sequence_length"]
     else:
-        assert said["said"] == text + most_probable(made, text, 8)
+        assert told["said"] == text + most_probable(made, text, 8)
 
 
 def test_model_card_names_model_loss_and_people(made: Trained, exported: Path) -> None:
@@ -93,17 +102,10 @@ def test_model_card_disarms_the_words_of_strangers(exported: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
-@pytest.mark.parametrize("made", ["albert"], indirect=True)
-def test_export_is_readable_as_far_as_the_umask_lets(
-    made: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    umask = 0o027
-    monkeypatch.setenv("POTLUCK_UMASK", f"{umask:o}")
-    folder = tmp_path / "given" / "away"
-    assert main(["export", str(folder), "--home", str(made.home.directory)]) == 0
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-    assert modes == {0o644 & ~umask}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)} == {0o755 & ~umask}
+def test_export_is_readable_as_far_as_the_umask_lets(exported: Path) -> None:
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in exported.iterdir()}
+    assert modes == {0o644 & ~UMASK}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (exported, exported.parent)} == {0o755 & ~UMASK}
 
 
 def test_export_writes_nothing_over_other_files(made: Trained, exported: Path, tmp_path: Path, capsys) -> None:
@@ -151,11 +153,10 @@ def test_founding_with_a_start_goes_on_from_it(made: Trained, exported: Path, tm
     assert found == pytest.approx(made.learner.evaluate().score.loss, abs=TOLERANCE)
 
 
-def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
+def test_try_answers_in_the_terminal(made: Trained, tmp_path: Path, capsys) -> None:
     words = ["--home", str(made.home.directory), "--collaboration", made.manifest.name]
     text = TEXTS[made.manifest.task]
-    assert main(["try", text, *words, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(said(tmp_path, "try", text, *words, "--json"))
     assert told["epoch"] == EPOCHS
     if made.manifest.task == "albert":
         (blank,) = told["blanks"]
@@ -170,18 +171,9 @@ def test_try_answers_in_the_terminal(made: Trained, capsys) -> None:
         assert len(told["text"]) == 200
 
 
-def test_commands_that_use_a_model_leave_no_temporary_folder(made: Trained, tmp_path: Path) -> None:
-    left = tmp_path / "tmp"
-    left.mkdir()
-    for words in (["try", TEXTS[made.manifest.task]], ["export", str(tmp_path / "out")]):
-        where = ["--home", str(made.home.directory)]
-        subprocess.run([*CORE, *words, *where], env={**ENVIRONMENT, "TMPDIR": str(left)}, check=True)
-    assert not list(left.iterdir())
-
-
 def test_try_says_what_is_wrong_with_a_text(made: Trained, capsys) -> None:
     words = ["--home", str(made.home.directory)]
-    bad = {"the swarm": "no blank to fill: write ___", "[MASK] " + 100 * "the ": "too long: it has"}
-    for text, sentence in (bad if made.manifest.task == "albert" else {"": "no text to go on with"}).items():
-        assert main(["try", text, *words]) == 2
-        assert sentence in capsys.readouterr().err
+    bad = {"albert": ("the swarm", "no blank to fill: write ___"), "gpt": ("", "no text to go on with")}
+    text, sentence = bad[made.manifest.task]
+    assert main(["try", text, *words]) == 2
+    assert sentence in capsys.readouterr().err

@@ -36,9 +36,9 @@ class Talk:
         return psutil.Process(self.process.pid).children(recursive=True)
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> Trained:
-    return trained(tmp_path, "albert")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    return trained(tmp_path_factory.mktemp("talk"), "albert")
 
 
 @pytest.fixture
@@ -73,17 +73,15 @@ def test_one_process_follows_training_and_knows_earlier_steps(made: Trained, tal
 
 
 def test_what_cannot_be_answered_ends_nothing(talk: Talk) -> None:
+    """The end of input does, and all with it."""
     assert "has no blank" in talk.ask({"text": "nothing is missing"})["message"]
+    assert "too long: it has" in talk.ask({"text": "[MASK] " + 100 * "the "})["message"]
     assert "is not a question" in talk.ask({"texts": "a ___ here"})["message"]
     assert "is not a question" in talk.ask(["a ___ here"])["message"]
     (child,) = talk.children
     child.kill()
     assert talk.ask({"text": TEXT})["message"] == "The process with the model has ended."
     assert talk.ask({"text": TEXT})["event"] == "filled"
-
-
-def test_end_of_input_ends_all(talk: Talk) -> None:
-    talk.ask({"text": ""})
     children = talk.children
     assert children
     talk.process.stdin.close()
