@@ -59,8 +59,17 @@ def ordered_back(
     return back.root
 
 
-@pytest.mark.parametrize("told", [True, False])
-@pytest.mark.parametrize(("peers", "seed"), [(1, 1), (2, 2), (8, 2)])
+@pytest.mark.parametrize(
+    ("peers", "seed", "told"),
+    [
+        (1, 1, True),
+        (2, 2, True),
+        (8, 2, True),
+        (1, 1, False),
+        (2, 2, False),
+        pytest.param(8, 2, False, marks=pytest.mark.long),
+    ],
+)
 def test_everybody_goes_back_to_the_copy_and_on(peers: int, seed: int, *, told: bool) -> None:
     """All of them train meanwhile.  Without the record nobody goes back, though the backbone gives the root."""
     swarm = world(seed, peers=peers, epoch_s=1.5)

@@ -67,7 +67,7 @@ def test_a_tenth_dies_and_nobody_is_left_with_another_mean(peers: int, stages: i
     assert int(str(figures["finished"])) > 3 * peers
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_a_collaboration_on_a_grid_stays_together(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.swarm.rounds.rounds.FailureRate", Often)
     churn = ChurnSettings(live=(10, 12), up_s=60.0, down_s=10.0, first_s=5.0)

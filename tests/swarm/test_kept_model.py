@@ -142,7 +142,7 @@ def alone(swarm: Swarm) -> list[Volunteer]:
     return [ada, *others]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4)), 6])
 def test_volunteer_that_is_further_keeps_its_work_beside_a_newcomer(seed: int) -> None:
     """Both start when nobody trains; the copy is far behind."""
     swarm = world(seed, peers=2, epoch_s=1.5)

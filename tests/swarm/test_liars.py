@@ -131,7 +131,7 @@ NIGHT_S = 70.0
 """Longer than the backbone waits for those who were in rounds."""
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 @pytest.mark.parametrize(
     ("ahead", "clock_s", "bounded", "led"),
     [(900, 0.0, True, False), (900, 0.0, False, True), (10, 0.0, True, True), (10, DAY_S, True, False)],

@@ -85,7 +85,7 @@ def bound_s(swarm: Swarm, plan: Plan) -> float:
     return best_portions(fleet(lines, work_of(plan.numel, plan.codec))).seconds
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_swarm_learns_its_lines_by_itself(seed: int) -> None:
     settings = calm(5, links=HOMES, measured=True, parameters=30_000, chunk_numel=512)
     watched = Watched(Swarm(seed, settings))
