@@ -81,8 +81,6 @@ class WeekTable(QAbstractTableModel):
         match role:
             case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.ToolTipRole:
                 return self._words(index.row(), index.column())
-            case Qt.ItemDataRole.AccessibleDescriptionRole:
-                return text.tr("Space opens or closes the hour.")
             case _ if role == HOUR_ROLE:
                 return self._stretches(index.row(), index.column())
         return None

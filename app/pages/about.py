@@ -35,7 +35,6 @@ class AboutPage(AskingPage):
         tr = text.tr
         super().__init__(store, reports, tr("About and trust"), {"trust": None, "moderation": None})
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName(tr("About and trust"))
         self.facts = Facts(
             {
                 "name": tr("Name"),

@@ -14,6 +14,7 @@ from app.pages.page import GAP
 from app.views.actions import Actions
 from app.views.card_switches import CardSwitches
 from app.views.facts import Facts
+from app.widgets.field import announce
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
 from app.words import data_text, page_text, text
@@ -100,12 +101,16 @@ class ComputerPage(AskingPage):
         order = ("problem", "note", "fine")
         for one in sorted(findings, key=lambda found: order.index(found.level) if found.level in order else 0):
             self._findings.addWidget(_finding(one))
-        self._said.setText(page_text.findings([one.level for one in findings]))
+        self._say(page_text.findings([one.level for one in findings]))
 
     def _start(self) -> None:
         self.check.setEnabled(False)
-        self._said.setText(text.tr("Checking…"))
+        self._say(text.tr("Checking…"))
         self._doctor.start()
+
+    def _say(self, words: str) -> None:
+        self._said.setText(words)
+        announce(self, words)
 
 
 def _finding(found: Checked) -> QWidget:

@@ -51,6 +51,11 @@ class GiftPage(AskingPage):
         self.column.addWidget(frame)
         self.column.addWidget(SideBySide(self.days, self.receipts, spacing=GAP, stretch=(11, 10)), stretch=1)
 
+    @property
+    def lead(self) -> str:
+        """My sums."""
+        return f"{self._all.text()} {self._progress.text()}"
+
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show my sums of a snapshot."""
         super().show_snapshot(snapshot)

@@ -111,6 +111,10 @@ class HomePage(AskingPage):
         super().resizeEvent(event)
         self.pot.grow(round(self.viewport().height() * POT_SHARE))
 
+    def take_focus(self) -> None:
+        """Home has its switch for a title."""
+        self.header.switch.setFocus()
+
     def about(self, snapshot: Snapshot) -> Hashable:
         """The answers are about the days before today."""
         return snapshot.today.day

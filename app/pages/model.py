@@ -1,5 +1,6 @@
 """Model: how it learns, what it can do now, and who is here."""
 
+import msgspec
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.commands.line_command import LineCommand
@@ -17,7 +18,7 @@ from app.widgets.explained import Explained
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.side_by_side import SideBySide
 from app.words import data_text, page_text, text
-from core.api.snapshot import LossView, Snapshot
+from core.api.snapshot import CurvePoint, LossView, Snapshot
 
 SENTENCES = 3
 
@@ -51,6 +52,11 @@ class ModelPage(Page):
         self.peers = Panel(tr("Who is here"), tr("Nobody yet."), model=self._model, theme=theme)
         self._build()
 
+    @property
+    def lead(self) -> str:
+        """How far the model is."""
+        return f"{text.full(self._step.text())} {self._guesses.text()}"
+
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show the curves, the figures and the peers of a snapshot."""
         collaboration = snapshot.collaboration
@@ -58,10 +64,12 @@ class ModelPage(Page):
         points = snapshot.curve
         heldout = [(point.epoch, point.loss_heldout) for point in points if point.loss_heldout is not None]
         training = [(point.epoch, point.loss_training) for point in points if point.loss_training is not None]
-        said = text.chart(points, meaning)
         lowest = meaning.lowest
         level = (text.alone(lowest[0]), lowest[1]) if lowest is not None else None
+        said = text.chart([CurvePoint(epoch, None, loss) for epoch, loss in heldout], meaning)
         self.heldout.show_points(heldout, level=level, said=said)
+        bare = msgspec.structs.replace(meaning, baselines={})
+        said = text.chart([CurvePoint(epoch, loss, None) for epoch, loss in training], bare)
         self.training.show_points(training, level=None, said=said)
         self.details.explain(page_text.details(points, meaning))
         self.saving.collaboration = collaboration.name if collaboration is not None else ""
@@ -101,7 +109,7 @@ class ModelPage(Page):
 def _titled(curve: Curve) -> QWidget:
     """A curve below its title."""
     frame, column = card(margin=2 * GAP, spacing=2)
-    column.addWidget(label(curve.accessibleName(), bold=True))
+    column.addWidget(label(curve.title, bold=True))
     column.addWidget(label(text.tr("by step; lower is better"), tone="muted"))
     column.addWidget(curve, stretch=1)
     return frame

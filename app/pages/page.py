@@ -34,6 +34,7 @@ class Page(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName(title)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._stale = sentence(tone="muted")
         self._stale.hide()
@@ -62,6 +63,16 @@ class Page(QScrollArea):
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show the newest snapshot; called only while the page is seen."""
+
+    def take_focus(self) -> None:
+        """The person comes here by a key: a screen reader says title and lead, and arrow keys scroll."""
+        self.setAccessibleDescription(self.lead)
+        self.setFocus()
+
+    @property
+    def lead(self) -> str:
+        """What somebody sees first who looks at the page; empty: its title says enough."""
+        return ""
 
     def opened(self) -> None:
         """The person has opened the page: the time to ask the engine for what snapshots do not have."""

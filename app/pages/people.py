@@ -44,6 +44,11 @@ class PeoplePage(AskingPage):
         """How others reach this computer, as shown; empty: nothing is known of it."""
         return self._reach.text()
 
+    @property
+    def lead(self) -> str:
+        """My place."""
+        return self._place.text()
+
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Show the leaderboard of a snapshot."""
         super().show_snapshot(snapshot)

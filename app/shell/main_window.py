@@ -242,9 +242,11 @@ class MainWindow(QMainWindow):
             self._stack.setCurrentWidget(self.start_page)
             self.start_page.show_verdict(verdict)
         elif not self.shows_page:
+            focus = self.focusWidget()
+            leaves = focus is None or self._stack.isAncestorOf(focus)
             self._stack.setCurrentWidget(page)
-            if page is self.home:
-                self.home.header.switch.setFocus()
+            if leaves:  # Qt would hand the focus of a page that goes to whatever comes next
+                page.take_focus()
         self.setWindowTitle(text.window_title(snapshot, far=self.far))
         self.status.show_verdict(verdict, snapshot)
         self._show_problem()

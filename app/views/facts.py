@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
-from app.widgets.labels import label, sentence
+from app.widgets.labels import label, value_label
 from app.words import text
 
 
@@ -23,17 +23,14 @@ class Facts(QWidget):
         form.setHorizontalSpacing(24)
         form.setVerticalSpacing(8)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self._titles = titles
         self._values: dict[str, QLabel] = {}
         for name, title in titles.items():
-            value = self._values[name] = sentence()
-            value.setText(text.NOTHING)
-            value.setTextInteractionFlags(
-                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            )
-            value.setAccessibleName(title)
+            value = self._values[name] = value_label()
             called = label(title, tone="muted")
             called.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             form.addRow(called, value)
+        self.show_values(dict.fromkeys(titles, ""))
 
     @property
     def values(self) -> dict[str, str]:
@@ -43,4 +40,6 @@ class Facts(QWidget):
     def show_values(self, values: Mapping[str, str]) -> None:
         """Show some of the values; an empty one is a dash."""
         for name, words in values.items():
-            self._values[name].setText(text.one_line(words) or text.NOTHING)
+            value = self._values[name]
+            value.setText(text.one_line(words) or text.NOTHING)
+            value.setAccessibleName(f"{self._titles[name]}: {value.text()}")  # of labels only the name is said

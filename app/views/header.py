@@ -44,7 +44,9 @@ class Header(QWidget):
         self.switch.glide()
         self.switch.setEnabled(steers)
         self.switch.setToolTip(text.tr("Pause (Space)") if on else text.tr("Contribute (Space)"))
-        self.switch.setAccessibleDescription(text.sentence(verdict))
+        other = self._state.text() != text.headline(verdict)
+        if other or not self.switch.hasFocus():  # a screen reader says each new description of what has the focus
+            self.switch.setAccessibleDescription(page_text.reason(verdict))
         self._state.setText(text.headline(verdict))
         self._sentence.setText(page_text.reason(verdict))
 

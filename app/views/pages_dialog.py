@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from app.widgets.field import announce
 from app.widgets.labels import label, sentence
 from app.words import text
 
@@ -53,12 +54,18 @@ class PagesDialog(QDialog):
 
     def turn_to(self, page: QWidget) -> None:
         """Show a page with its title."""
+        other = self.pages.currentWidget() is not page
         self.pages.setCurrentWidget(page)
         self._title.setText(self._titles[page])
+        self.setAccessibleDescription(self._titles[page])
+        if other and self.isVisible():
+            announce(self, self._titles[page])
         self.yes.setDefault(True)
 
     def say(self, words: str) -> None:
         """Say what is under way, or in the way; empty: nothing is."""
+        fresh = words not in {"", self._said.text()}
         self._said.setText(words)
         self._said.setVisible(bool(words))
-        self.setAccessibleDescription(words)
+        if fresh and self.isVisible():
+            announce(self, words)

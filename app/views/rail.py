@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QIcon
-from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton, QVBoxLayout
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QToolButton, QVBoxLayout
 
 from app.looks.theme import Theme
 from app.widgets import icons
@@ -43,6 +43,8 @@ class Rail(QFrame):
             self._group.addButton(button)
             column.addWidget(button)
             action.toggled.connect(partial(self._follow_focus, button))
+        if (marked := self._group.checkedButton()) is not None:
+            self._follow_focus(marked, True)
         column.addStretch(1)
         for action, _ in others:
             column.addWidget(self._button(action))
@@ -65,9 +67,13 @@ class Rail(QFrame):
         self.buttons.append(button)
         return button
 
-    def _follow_focus(self, button: QToolButton, marked: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
+    def _follow_focus(self, button: QAbstractButton, marked: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
         """A page that a key opens takes the rail's focus along: two marked entries would be one too many."""
-        if marked and self.window().focusWidget() in self.buttons:
+        if not marked:
+            return
+        for one in self._group.buttons():  # Tab comes to the open page's, not to the last one that had the focus
+            one.setFocusPolicy(Qt.FocusPolicy.StrongFocus if one is button else Qt.FocusPolicy.ClickFocus)
+        if self.window().focusWidget() in self.buttons:
             button.setFocus()
 
     def _paint(self) -> None:

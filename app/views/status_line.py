@@ -5,6 +5,7 @@ from typing import Final
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
+from app.widgets.field import announce
 from app.widgets.icons import Picture
 from app.widgets.labels import Elided, label
 from app.words import page_text, text
@@ -52,7 +53,10 @@ class StatusLine(QFrame):
 
     def show_verdict(self, verdict: Verdict, snapshot: Snapshot | None) -> None:
         """Say what Potluck is doing, and how many are here."""
+        before = self._headline
         self._headline, self._sentence = text.headline(verdict), text.sentence(verdict)
+        if self.isVisible() and self._headline != before and verdict.code is not VerdictCode.CHANGING:
+            announce(self, f"{text.full(self._headline)} {page_text.reason(verdict)}")
         if self._is_said(self._news.text()):
             self._forget()
         self.icon.show_icon("disconnected" if snapshot is None else ICONS.get(verdict.code, "connected"))
@@ -68,16 +72,18 @@ class StatusLine(QFrame):
         if self._is_said(words):
             self._forget()
         else:
-            self._tell(words, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS)
+            self._tell(words, NEWS_MS if notice.level == "info" else NEWS_PRESSING_MS, aloud=notice.level != "info")
 
     def tell(self, words: str, stay_ms: int = NEWS_PRESSING_MS) -> None:
         """Show the answer to a request of the person."""
-        self._tell(words, stay_ms)
+        self._tell(words, stay_ms, aloud=True)
 
-    def _tell(self, words: str, stay_ms: int) -> None:
+    def _tell(self, words: str, stay_ms: int, *, aloud: bool) -> None:
         self._news.setText(text.one_line(words))
         self._news.setToolTip(text.tooltip(words))
         self.fade.start(stay_ms)
+        if aloud and self.isVisible():
+            announce(self, self._news.text())
 
     def _forget(self) -> None:
         self._news.clear()

@@ -95,6 +95,8 @@ class TryBox(QWidget):
         self._ask(None)
 
     def _ask(self, step: int | None) -> None:
+        if self.button.hasFocus():
+            self.line.setFocus()  # a button that is greyed out would hand it to the next one, which saves the model
         self.button.setEnabled(False)
         self._say(
             text.tr("The model on this computer is asked…")
@@ -153,6 +155,7 @@ class TryBox(QWidget):
         self._forget()
         self.said.setText(words)
         self.said.show()
+        announce(self, words)
 
     def _forget(self) -> None:
         for part in (self.said, self.heading, self.chips, self.copy):

@@ -20,13 +20,14 @@ class Bars(QLabel):
 
     Args:
         theme: The colours.
-        title: The accessible name; the description has words and numbers.
+        title: What the accessible name begins with; words and numbers follow: of labels only the name is said.
     """
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
         self._theme = theme
         self._rows: tuple[tuple[str, float], ...] = ()
+        self._title = title
         self.setAccessibleName(title)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -44,7 +45,7 @@ class Bars(QLabel):
             rows: Words, and their shares, 0 to 1.
         """
         self._rows = tuple(rows)
-        self.setAccessibleDescription(self.words)
+        self.setAccessibleName(f"{self._title}: {self.words}")
         self.updateGeometry()
         self.update()
 

@@ -29,7 +29,7 @@ class Curve(QLabel):
 
     Args:
         theme: The colours.
-        title: Its accessible name; the description says first and last value.
+        title: What its accessible name begins with; first and last value follow: of labels only the name is said.
         empty: What it says while it has no points.
         colour: Name of a field of `app.looks.theme.Colours`.
     """
@@ -43,6 +43,7 @@ class Curve(QLabel):
         self._level: tuple[str, float] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.title = title
         self.setAccessibleName(title)
         theme.changed.connect(self.update)
 
@@ -63,7 +64,7 @@ class Curve(QLabel):
         if (kept, level) == (self._points, self._level):
             return
         self._points, self._level = kept, level
-        self.setAccessibleDescription(said)
+        self.setAccessibleName(f"{text.full(self.title)} {said}")
         self.setToolTip(said)
         self.update()
 

@@ -26,6 +26,7 @@ class DeviceChoice(QWidget):
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(4)
         for button in (self.best, self.all, self.some):
+            button.setAccessibleName(f"{text.tr('Training runs on')}: {text.unmarked(button.text())}")
             self._group.addButton(button)
             self._column.addWidget(button)
         self._below = QVBoxLayout()

@@ -8,7 +8,7 @@ from app.widgets.labels import sentence
 
 
 class Explained(QWidget):
-    """Shows its answer as long as the button is down.
+    """Shows its answer at the first touch, and hides it at the next.
 
     Args:
         question: On the button.
@@ -20,7 +20,6 @@ class Explained(QWidget):
     def __init__(self, question: str) -> None:
         super().__init__()
         self.button = QPushButton(question)
-        self.button.setCheckable(True)
         self.button.setAutoDefault(False)
         self.button.setProperty("look", "link")
         self._said = sentence(tone="muted")
@@ -30,7 +29,7 @@ class Explained(QWidget):
         column.setSpacing(2)
         column.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._said)
-        self.button.toggled.connect(self._toggle)
+        self.button.clicked.connect(lambda: self._toggle(down=self._said.isHidden()))
 
     @property
     def words(self) -> str:
@@ -43,7 +42,7 @@ class Explained(QWidget):
         self.button.setAccessibleDescription(words)
         self.setVisible(bool(words))
 
-    def _toggle(self, down: bool) -> None:  # noqa: FBT001 - a Qt slot of `toggled(bool)`
+    def _toggle(self, *, down: bool) -> None:
         self._said.setVisible(down)
         if down:
             announce(self, self._said.text())

@@ -55,6 +55,16 @@ def sentence(*, factor: float = 1.0, tone: str = "") -> QLabel:
     return made
 
 
+def value_label() -> QLabel:
+    """A sentence to read and copy; Tab comes to it, since that is where a screen reader reads."""
+    made = sentence()
+    made.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    made.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return made
+
+
 class WholeLabel(QLabel):
     """The same as a class: a text that may need several lines, and gets them."""
 

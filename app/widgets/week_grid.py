@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from app.looks.theme import Theme
 from app.models.week import HOUR_ROLE, WeekTable
+from app.widgets.field import announce
 from app.widgets.labels import sized
 from app.words import text
 
@@ -122,6 +123,7 @@ class WeekGrid(QTableView):
     def _turn(self, cells: list[tuple[int, int]]) -> None:
         """Open all of them; close them if they are open already."""
         self._table.paint(cells, is_open=not all(self._table.is_open(*cell) for cell in cells))
+        announce(self, self._table.index(*cells[-1]).data(Qt.ItemDataRole.AccessibleTextRole))
 
 
 class _Hour(QStyledItemDelegate):

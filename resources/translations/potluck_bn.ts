@@ -4276,10 +4276,6 @@
    <translation>উৎস 0 থেকে {count}।</translation>
   </message>
   <message>
-   <source>Space opens or closes the hour.</source>
-   <translation>Space ঘণ্টাটি খোলে বা বন্ধ করে।</translation>
-  </message>
-  <message>
    <source>Start &amp;Potluck, hidden, when I log in</source>
    <translation>লগইন করলে Potluck লুকিয়ে চালু হোক (&amp;P)</translation>
   </message>

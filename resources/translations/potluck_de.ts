@@ -4276,10 +4276,6 @@
    <translation>Quellen gehen von 0 bis {count}.</translation>
   </message>
   <message>
-   <source>Space opens or closes the hour.</source>
-   <translation>Die Leertaste öffnet oder schließt die Stunde.</translation>
-  </message>
-  <message>
    <source>Start &amp;Potluck, hidden, when I log in</source>
    <translation>&amp;Potluck beim Anmelden ohne Fenster starten</translation>
   </message>

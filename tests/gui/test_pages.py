@@ -54,8 +54,8 @@ def test_model_page_shows_curves_speed_and_peers(parts, examples):
     parts.window.show()
     page = open_page(parts, "model")
     parts.store.put(examples.snapshot())
-    assert "5.35 nats at step 40" in page.training.accessibleDescription()
-    assert "6.31" in page.heldout.accessibleDescription()
+    assert "5.35 nats at step 40" in page.training.accessibleName()
+    assert "6.31" in page.heldout.accessibleName()
     said = words(page)
     assert "31 of 100 blanks right at step 40; word frequencies alone 6 of 100" in said
     assert "175 samples a second together, 62 of them on this computer" in said

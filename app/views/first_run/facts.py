@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from app.widgets.labels import card, label, sentence
+from app.widgets.labels import card, label, value_label
 from app.words import link_look, text
 from core.api.look import LinkLook
 
@@ -65,12 +65,9 @@ class LookPage(QScrollArea):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         form.setHorizontalSpacing(2 * MARGIN)
         for name, row, words in rows:
-            value = self._values[name] = sentence()
+            value = self._values[name] = value_label()
             value.setText(words)
-            value.setAccessibleName(row)
-            value.setTextInteractionFlags(
-                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            )
+            value.setAccessibleName(f"{row}: {words}")  # of labels only the name is said
             called = label(row, tone="muted")
             called.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             called.setMinimumWidth(width)

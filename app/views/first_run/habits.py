@@ -3,6 +3,7 @@
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
 from app.commands.joining import Habits
+from app.widgets.field import announce
 from app.widgets.labels import card, label, sentence
 from app.words import text
 from core.api.settings import NAME_LETTERS, Wish
@@ -64,6 +65,7 @@ class HabitsPage(QWidget):
         if problem is None:
             return
         self._problem.setText(text.problem(problem))
+        announce(self, self._problem.text())
         (self.week if problem.code == "setting.hours" else self.name).setFocus()
 
     def _build(self) -> None:

@@ -125,8 +125,8 @@ class FoundDialog(PagesDialog):
         else:
             missing = self.what.missing() if page is self.what else self.who.missing()
             if missing is not None:
+                self.say("")  # it is said again, too
                 self.say(text.tr("Something is missing here: {name}", missing.accessibleName()))
-                announce(self, self.said)
                 missing.setFocus()
                 return
             self._open(self._order[self.pages.currentIndex() + 1])

@@ -72,7 +72,6 @@ class ComputerSettingsPage(SettingsPage):
 
     def _make_devices(self, grid: QGridLayout) -> None:
         field = Field(grid, self.device)
-        self.device.setAccessibleName(text.tr("Training runs on"))
         self.bind("device", field, lambda view: self.device.show_device(view.device), lambda: self.device.device)
 
     def _make_shares(self, grid: QGridLayout) -> QGridLayout:
