@@ -118,7 +118,8 @@ class Reader:
         """Press a key, or several with blanks between them, and hear what is said until it is quiet."""
         for one in key.split():
             subprocess.run(["xdotool", "key", one], env=self._environ, check=True, timeout=STARTS_S)
-        return self.hear(key, quiet_s=QUIET_S if key in {"Tab", *ARROWS} else OPENS_S)
+        steps = key in {"Tab", *ARROWS}
+        return self.hear(key, quiet_s=QUIET_S if steps else OPENS_S)
 
     def hear(self, why: str, *, quiet_s: float = OPENS_S) -> Stop:
         """What is said until it is quiet for so long."""

@@ -79,7 +79,8 @@ class SettingsDialog(QDialog):
         self._wanted = field
         if not self.isVisible():
             self.view = None
-            self._enable(on=False)
+            self.save.setEnabled(False)
+            self.pages.hide()  # greyed out, a screen reader would be told of each control, twice
             self._clear()
             self._say(text.tr("Asking the engine…"))
             self.open()
@@ -102,7 +103,8 @@ class SettingsDialog(QDialog):
                 for page in self._all:
                     page.show_settings(result)
                 self._say("")
-                self._enable(on=True)
+                self.save.setEnabled(True)
+                self.pages.show()
                 self._go_to(self._wanted)
 
     def show_failure(self, method: str, problem: ProblemView) -> None:
@@ -110,7 +112,7 @@ class SettingsDialog(QDialog):
         if method == "test_port":
             self.network.show_test_failed(problem)
             return
-        self._enable(on=self.view is not None)
+        self.save.setEnabled(self.view is not None)
         field = self.fields.get(problem.code.removeprefix(PROBLEM_PREFIX))
         if field is None:
             self._say(text.problem(problem))
@@ -136,7 +138,7 @@ class SettingsDialog(QDialog):
         self._clear()
         wanted = {name: value for page in self._all for name, value in page.wish().items()}
         wish = {name: value for name, value in wanted.items() if value != _kept(view, name)}
-        self._enable(on=False)
+        self.save.setEnabled(False)
         if wish:
             self._intents.configure(wish)
         else:
@@ -150,7 +152,7 @@ class SettingsDialog(QDialog):
         """
 
         def close(kept: bool) -> None:  # noqa: FBT001 - the answer
-            self._enable(on=True)
+            self.save.setEnabled(True)
             if not kept:
                 self.pages.setCurrentWidget(self.computer)
                 self.computer.login.box.setFocus()
@@ -173,10 +175,6 @@ class SettingsDialog(QDialog):
     def _say(self, words: str) -> None:
         self._words.setText(words)
         self._words.setVisible(bool(words))
-
-    def _enable(self, *, on: bool) -> None:
-        self.pages.setEnabled(on)
-        self.save.setEnabled(on)
 
     def _build(self) -> None:
         tr = text.tr
