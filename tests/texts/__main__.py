@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tests.texts.cases import CASES, Case
+from tests.texts.cases import BESIDE, CASES, Case
 
 RECIPE: Final = """
 name = "Odd"
@@ -69,7 +69,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory(prefix="potluck-texts-") as made:
                 folder = Path(made, "texts")
                 folder.mkdir()
-                expected = case.write(folder, beside=beside)
+                expected = case.write(folder, beside=len(BESIDE) * beside)
                 answers = [ask(case, folder, Path(made)) for ask in commands.values()]
             count = sum(len(text.split()) for text in expected) if case.plain else len(expected)
             wrong = [why for answer in answers for why in _differences(case, answer, expected, count)]

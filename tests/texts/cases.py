@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -66,9 +67,9 @@ class Case:
     column: str = "text"
     plain: bool = False
 
-    def write(self, folder: Path, *, beside: bool) -> list[str]:
-        """Make the file in a folder, alone or beside good ones; returns the texts that are there."""
-        others = BESIDE if beside else {}
+    def write(self, folder: Path, *, beside: int) -> list[str]:
+        """Make the file in a folder, beside so many good ones; returns the texts that are there."""
+        others = dict(islice(BESIDE.items(), beside))
         for name, text in others.items():
             (folder / name).write_text(text, encoding="utf-8")
         path = folder / self.file

@@ -22,9 +22,9 @@ from core.training.programs.opened_text import OpenedText
 from tests.texts.cases import CASES, CHATS, LONG, LONG_PLAIN, ROWS
 
 
-@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
+@pytest.mark.parametrize("beside", [0, 9], ids=["alone", "beside others"])
 @pytest.mark.parametrize("case", CASES)
-def test_odd_file_gives_its_texts_and_names_its_loss(tmp_path: Path, case: str, *, beside: bool) -> None:
+def test_odd_file_gives_its_texts_and_names_its_loss(tmp_path: Path, case: str, beside: int) -> None:
     odd = CASES[case]
     expected = odd.write(tmp_path, beside=beside)
     if not expected:
