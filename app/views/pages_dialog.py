@@ -57,7 +57,6 @@ class PagesDialog(QDialog):
         other = self.pages.currentWidget() is not page
         self.pages.setCurrentWidget(page)
         self._title.setText(self._titles[page])
-        self.setAccessibleDescription(self._titles[page])
         if other and self.isVisible():
             announce(self, self._titles[page])
         self.yes.setDefault(True)
