@@ -38,7 +38,7 @@ QT_PLUGINS = (
 PLUGINS_OF_DESKTOPS = ("libqgtk3.so",)
 """Plugins that work where a desktop has brought what they need, and are left alone elsewhere."""
 QT_UNUSED = ("imageformats/*pdf*",)
-QT_TRANSLATIONS = "qtbase_*.qm"
+QT_TRANSLATIONS = [f"qtbase_{path.stem[8:]}.qm" for path in (ROOT / "resources/translations").glob("potluck_*.ts")]
 PYSIDE_FILES = ("__init__.py", "_config.py", "_git_pyside_version.py", "support", "libpyside6.abi3.so*")
 UNUSED = ("bin", "share", "**/tests", "**/*.pyi", "**/*.a", "**/__pycache__", "*.dist-info/direct_url.json")
 
@@ -137,7 +137,7 @@ def trim_qt(pyside: Path) -> None:
     while looked_at:
         libraries |= looked_at
         looked_at = {qt / "lib" / name for name in needed_by(looked_at) if (qt / "lib" / name).exists()} - libraries
-    kept = files | libraries | set((qt / "translations").glob(QT_TRANSLATIONS))
+    kept = files | libraries | {qt / "translations" / name for name in QT_TRANSLATIONS}
     for path in sorted(pyside.rglob("*"), reverse=True):
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):

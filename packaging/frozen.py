@@ -1,4 +1,4 @@
-"""The program that a frozen Potluck starts as (Windows, macOS): itself, and the Python that runs its other parts.
+"""The program that a frozen Potluck starts as: itself, and the Python that runs its other parts.
 
 Potluck starts its parts as `sys.executable -m MODULE`, and the training part lies in folders that PYTHONPATH names:
 both are Python's business, which a program frozen by PyInstaller does not mind by itself.
@@ -11,10 +11,25 @@ from multiprocessing import freeze_support
 from pathlib import Path
 
 
+def forget_the_loader() -> None:
+    """Give children the environment that this program was given.
+
+    PyInstaller's loader leaves the path of this folder's libraries in it.  The system's programs have others, and
+    another version of Potluck that lacks one must not find it here: it would fail once this folder is gone.
+    """
+    if os.environ.pop("_PYI_ARCHIVE_FILE", None) is None:
+        return
+    given = os.environ.pop("LD_LIBRARY_PATH_ORIG", "")
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    if given:
+        os.environ["LD_LIBRARY_PATH"] = given
+
+
 def main() -> int:
     """Run Potluck, or `-m MODULE` or `-c TEXT` as Python does; returns the exit code."""
     freeze_support()
     del sys.frozen  # type: ignore[attr-defined]
+    forget_the_loader()
     sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     words = sys.argv[1:]
     if words[:1] == ["-m"]:

@@ -152,6 +152,19 @@ def test_frozen_program_runs_modules_as_python_does(tmp_path):
     assert done.stdout == "__main__ ['a'] False\n", done.stderr
 
 
+def test_frozen_program_leaves_its_children_other_libraries(tmp_path):
+    """PyInstaller's loader has set these variables when the program begins."""
+    shown = "{name: os.environ.get(name) for name in ('LD_LIBRARY_PATH', '_PYI_ARCHIVE_FILE')}"
+    path = str(ROOT / "packaging/frozen.py")
+    program = f"import sys, runpy; sys.frozen = True; runpy.run_path({path!r}, run_name='__main__')"
+    run = [sys.executable, "-c", program, "-c", f"import os; print({shown})"]
+    told = {"_PYI_ARCHIVE_FILE": str(tmp_path / "potluck"), "LD_LIBRARY_PATH": f"{tmp_path / '_internal'}:{tmp_path}"}
+    for given, left in ({"LD_LIBRARY_PATH_ORIG": str(tmp_path)}, str(tmp_path)), ({}, None):
+        environment = {**os.environ, **told, **given}
+        done = subprocess.run(run, capture_output=True, text=True, env=environment, check=False)
+        assert done.stdout == f"{{'LD_LIBRARY_PATH': {left!r}, '_PYI_ARCHIVE_FILE': None}}\n", done.stderr
+
+
 @pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="makes a package with dpkg-deb")
 def test_package_has_the_same_bytes_twice(made, tmp_path, monkeypatch):
     monkeypatch.setattr(made.deb, "share", lambda folder, site: None)
