@@ -74,13 +74,18 @@ class Tools:
         """
         return self._run(["-m", *words], variables)
 
-    def script(self, path: Path, *words: str) -> None:
+    def script(self, path: Path, *words: str, **variables: str) -> None:
         """Run a program of this checkout with what is installed.
+
+        Args:
+            path: The program.
+            words: Its words.
+            variables: What its environment has besides.
 
         Raises:
             SetupProblem: it failed; with what it said.
         """
-        self._run([str(path), *words], {})
+        self._run([str(path), *words], variables)
 
     def _run(self, words: list[str], variables: dict[str, str]) -> str:
         environ = {"MACOSX_DEPLOYMENT_TARGET": "14.0", **os.environ, **variables}

@@ -2,6 +2,7 @@
 
     python3 packaging/release.py DIR            what can be made on this system
     python3 packaging/release.py DIR --twice    two times, in DIR/1 and DIR/2, and says which bytes differ
+    ... --updates https://HOST/REPO REPO/metadata/1.root.json    also the program folder that updates itself from there
 
 It refuses a checkout with changes, a lock that does not fit, and a version that CHANGELOG.md does not tell of.  What it
 cannot make here it names, with the reason.  docs/packages.md says what to do before and after.
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import contents
 import deb
 import lock_files
+import program_folder
 import texts
 from lock import Tools
 from steps import ROOT, SetupProblem
@@ -65,8 +67,32 @@ def make_source(out: Path) -> None:
     (out / f"{name}.tar.gz").write_bytes(gzip.compress(packed, mtime=0))
 
 
-def make(out: Path) -> None:
-    """Make all files of a release in an empty folder."""
+def make_program(out: Path, site: Path, tools: Tools, updates: list[str]) -> None:
+    """Make the archive of a program folder: what people unpack, and what an update brings.
+
+    Args:
+        out: Where it comes to lie.
+        site: The folder of packages.
+        tools: An environment in which `release.txt` of the lock is installed.
+        updates: Where updates lie, and the file of the keys that are trusted first; empty: nothing is made.
+    """
+    if not updates:
+        print("not made: the program folder, which needs --updates")
+        return
+    with tempfile.TemporaryDirectory(dir=out) as name:
+        made = program_folder.build(Path(name), site, tools)
+        words = ("pack", str(made), str(out), "--url", updates[0], "--root", str(Path(updates[1]).absolute()))
+        tools.script(ROOT / "packaging" / "updates" / "publish.py", *words, PYTHONPATH=str(site))
+    print("made: the archive of the program folder, which packaging/updates/publish.py offers as an update")
+
+
+def make(out: Path, updates: list[str]) -> None:
+    """Make all files of a release.
+
+    Args:
+        out: A folder that does not exist.
+        updates: As `make_program` has it.
+    """
     out.mkdir(parents=True)
     make_source(out)
     with tempfile.TemporaryDirectory(dir=out) as name:
@@ -87,7 +113,7 @@ def make(out: Path) -> None:
                 print(f"made: {build(out, folder / kind).name}")
             except SetupProblem as problem:
                 print(f"not made: {kind}: {problem}")
-    print("not made here: updates of a program folder, which packaging/updates/publish.py packs and signs")
+        make_program(out, folder / "site", tools, updates)
     files = sorted(path for path in out.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums, encoding="utf-8")
@@ -107,6 +133,7 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("out", type=Path, help="a folder that does not exist yet")
     parser.add_argument("--twice", action="store_true", help="make it two times and compare")
+    parser.add_argument("--updates", nargs=2, metavar=("URL", "ROOT"), default=[], help="make the program folder, too")
     options = parser.parse_args(argv)
     out = options.out.absolute()
     os.umask(0o022)
@@ -114,7 +141,7 @@ def main(argv: list[str]) -> int:
         look(out)
         places = [out / "1", out / "2"] if options.twice else [out]
         for place in places:
-            make(place)
+            make(place, options.updates)
     except SetupProblem as problem:
         sys.stderr.write(f"{problem}\n")
         return 2

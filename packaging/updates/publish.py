@@ -42,6 +42,8 @@ from core.updates.offers import ARCHIVE, LIST, OfferedArchive, OfferedVersion, V
 
 DAYS = {Root.type: 400, Targets.type: 400, Snapshot.type: 30, Timestamp.type: 14}
 """How long each list is valid; the last one is the longest that somebody can keep a version from people unseen."""
+LEVEL = 6
+"""Level of compression by xz: the program is packed once, and downloaded by everybody."""
 SCOPES = (Root.type, Targets.type, Snapshot.type, Timestamp.type)
 
 
@@ -225,7 +227,7 @@ def pack(folder: Path, out: Path, *, url: str, root_keys: Path, version: str = "
     """Pack a program folder, so that the same folder gives the same bytes.
 
     Args:
-        folder: The folder that `pyinstaller` has made; it gets what updates need, so make installers of it after this.
+        folder: What `packaging/program_folder.py` has made; it gets what updates need: make installers after this.
         out: Where the archive comes to lie.
         url: Where the repository will be.
         root_keys: The first root of the repository, `1.root.json`, which every installation trusts.
@@ -240,7 +242,10 @@ def pack(folder: Path, out: Path, *, url: str, root_keys: Path, version: str = "
     paths.insert(0, paths.pop(paths.index(folder / ABOUT)))  # which `add` reads
     out.mkdir(parents=True, exist_ok=True)
     archive = out / f"potluck-{version}-{this_system()}{ARCHIVE}"
-    with lzma.open(archive, "wb") as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    with (
+        lzma.open(archive, "wb", preset=LEVEL) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
         for path in paths:
             entry = tar.gettarinfo(path, path.relative_to(folder).as_posix())
             entry.uid = entry.gid = 0
