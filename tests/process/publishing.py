@@ -84,9 +84,13 @@ class UpdateWorld:
         self.publisher = self.tools.Publisher(self.repo, self.keys)
         self.publisher.begin(root_keys=3, root_threshold=2)
         self.program = ProgramFolder(folder / "program")
-        self.lay_out(self.program.folder, "0.1.0")
-        self.pack(self.program.folder, "0.1.0")
+        self.install("0.1.0")
         self.waits: list[float] = []
+
+    def install(self, version: str) -> None:
+        """Have the program of a version."""
+        self.lay_out(self.program.folder, version)
+        self.pack(self.program.folder, version)
 
     def lay_out(self, folder: Path, version: str, more: str = "") -> Path:
         """Make a version: the program of this checkout, which says that it is another one."""
