@@ -9,6 +9,8 @@ from pathlib import Path
 from app.shell.forward import forward
 from core.api.places import home_dir
 
+INCOMPLETE = 1
+"""A library is missing: a new version that ends so is gone back from (core.updates.launcher)."""
 REFUSED = 2
 """Exit code with one sentence on stderr."""
 
@@ -17,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Open the window, or say in a sentence why there is none.
 
     Returns:
-        The exit code: 0, or 2 with a sentence on stderr.
+        The exit code: 0, or 1 or 2 with a sentence on stderr.
     """
     options = _parser().parse_args(arguments)
     home = (options.home or home_dir()).expanduser().absolute()
@@ -33,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from app.shell import launch  # noqa: PLC0415 - only now it is known that Qt is there
     except ImportError as error:
-        return _refuse(f"The window cannot be opened: {error}.")
+        _refuse(f"The window cannot be opened: {error}.")
+        return INCOMPLETE
     opened = launch.Opened(
         link=options.link, hidden=options.hidden, page=options.page, tell=options.tell, far=options.far
     )

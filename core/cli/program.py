@@ -11,11 +11,13 @@ from core.api.places import home_dir
 from core.base.problems import Problem
 from core.cli import window
 from core.cli.parsing.commands import COMMANDS, add_commands
-from core.cli.parsing.options import add_home
+from core.cli.parsing.options import Missing, add_home
 from core.cli.parsing.parser import Parser
 from core.cli.printing.say import say_problem
 
 EXIT_OK = 0
+EXIT_INCOMPLETE = 1
+"""A library is missing: a new version that ends so is gone back from (core.updates.launcher)."""
 EXIT_PROBLEM = 2
 EXIT_INTERRUPTED = 130
 
@@ -83,8 +85,8 @@ def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
         words: The command line without the program's name.
 
     Returns:
-        0 when all is well, 2 when there is a problem that a person can mend (one sentence on stderr says which), 130
-        when it was interrupted.
+        0 when all is well, 1 when a library is missing, 2 when there is a problem that a person can mend (one sentence
+        on stderr says which), 130 when it was interrupted.
     """
     json, home = "--json" in words, None  # until the words are understood
     try:
@@ -98,7 +100,7 @@ def run_with(made: Callable[[], Parser], words: Sequence[str]) -> int:
         sys.stdout.flush()
     except Problem as problem:
         say_problem(problem, json=json)
-        return EXIT_PROBLEM
+        return EXIT_INCOMPLETE if isinstance(problem, Missing) else EXIT_PROBLEM
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:

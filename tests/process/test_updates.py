@@ -23,6 +23,8 @@ from tests.web_server import web_server
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(os.name == "nt", reason="versions are scripts of sh")]
 DIES = "import os, sys\nif 'engine' in sys.orig_argv: os._exit(1)\n"
+LACKS = "import sys\nif 'engine' in sys.orig_argv: sys.modules['cryptography'] = None\n"
+"""An engine finds a library missing, as in an incomplete package; a program that only says its version does not."""
 HANGS = "import sys, time\nif 'engine' in sys.orig_argv: time.sleep(600)\n"
 
 
@@ -226,6 +228,15 @@ def test_version_that_does_not_come_up_is_not_taken_again(world, monkeypatch, ca
     assert "0.2.0" not in world.kept
     world.publish("0.3.0")
     assert world.look().version == "0.3.0"
+
+
+def test_version_that_lacks_a_library_is_not_taken_again(world, capfd):
+    world.publish("0.2.0", more=LACKS)
+    world.look()
+    words = ["engine", "--home", str(world.folder / "home")]
+    assert launcher.launched(world.program.folder, "potluck", words) is None
+    assert "This command needs cryptography" in capfd.readouterr().err
+    assert world.program.is_bad("0.2.0")
 
 
 def test_version_that_a_person_ends_is_not_bad(world):

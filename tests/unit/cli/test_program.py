@@ -204,13 +204,13 @@ def test_a_missing_library_is_a_sentence(monkeypatch, capsys):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
     monkeypatch.setattr(importlib, "import_module", beside_commands(missing))
-    assert main(["demo"]) == 2
+    assert main(["demo"]) == 1
     assert "torch, which is not installed" in capsys.readouterr().err
 
 
 def test_a_missing_window_is_a_sentence(monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    assert main([]) == 2
+    assert main([]) == 1
     assert "PySide6" in capsys.readouterr().err
 
 
