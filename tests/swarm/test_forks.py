@@ -19,7 +19,7 @@ def verdict_of(seed: int, settings: SwarmSettings) -> WorldVerdict:
     return verdict
 
 
-@pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.long), 4, 8])
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.long) for seed in (4, 8))])
 def test_partitions_in_rounds_leave_each_round_one_outcome(seed: int) -> None:
     world = SwarmSettings(peers=9, epochs=5, churn=calm(9), blank=0.0, aimed_partitions=1.0)
     assert verdict_of(seed, world).partitions >= 2
