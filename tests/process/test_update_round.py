@@ -33,9 +33,9 @@ def rounds(swarm: Collaboration, whose: Volunteer, peer: str) -> dict[int, int]:
 
 async def newer(world: UpdateWorld, updated: Volunteer, swarm: Collaboration) -> Snapshot:
     """Have the engine go on as 0.2.0; returns its first snapshot in which it trains again."""
-    await asyncio.to_thread(world.look)
     before = await updated.until(lambda at: at.me.epochs >= 2 and at.update is not None)
     assert before.version == "0.1.0"
+    await asyncio.to_thread(world.look)  # which the engine sees by itself within 20 s
     call_once(updated.home, "update")
     new = await updated.until(lambda at: at.version == "0.2.0" and at.me.epochs > before.me.epochs + 1)
     assert new.me.samples > before.me.samples
