@@ -2,6 +2,10 @@
 
 from collections.abc import Hashable
 
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QPushButton
+
 from app.engine.reports import Reports
 from app.engine.store import Store
 from app.looks.theme import Theme
@@ -25,6 +29,8 @@ class PeoplePage(AskingPage):
         self._place = sentence(factor=1.1)
         self._streak = sentence()
         self.sample = Explained(tr("What is a sample?"))
+        self.web = QPushButton(tr("Teams on the &web…"))
+        self.web.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self.web.toolTip())))
         self._here = label(tone="muted")
         self._reach = sentence(tone="muted")
         self._bars = sentence(tone="muted")
@@ -35,6 +41,7 @@ class PeoplePage(AskingPage):
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         for line in (self._place, self._streak, self.sample, self._here, self._reach):
             column.addWidget(line)
+        column.addWidget(self.web, alignment=Qt.AlignmentFlag.AlignLeft)
         self.column.addWidget(frame)
         self.column.addWidget(self.leaderboard, stretch=1)
         self.column.addWidget(self._bars)
@@ -58,6 +65,9 @@ class PeoplePage(AskingPage):
         self.sample.explain(page_text.sample(snapshot))
         self._here.setText(text.here(snapshot))
         self._bars.setText(page_text.week_bars(snapshot))
+        page = snapshot.collaboration.page if snapshot.collaboration is not None else ""
+        self.web.setToolTip(page)
+        self.web.setVisible(bool(page))
         words = text.reach(snapshot)
         self._reach.setText(words)
         self._reach.setVisible(bool(words))

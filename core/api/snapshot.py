@@ -94,6 +94,8 @@ class Collaboration(msgspec.Struct, frozen=True, kw_only=True):
     loss: LossView = LossView()
     sources: tuple[SourceView, ...] = ()
     """Where its text comes from."""
+    page: str = ""
+    """Address of its page for everybody, with teams; empty: none is known."""
 
 
 class Mine(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,8 +275,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         """The problem that the verdict is about; None: it is about none."""
         if self.verdict.code is not VerdictCode.PROBLEM:
             return None
-        words = self.verdict.args
-        message, hint = (str(words.get(name, "")) for name in ("message", "hint"))
+        message, hint = (str(self.verdict.args.get(name, "")) for name in ("message", "hint"))
         return ProblemView(self.verdict.reason, message, hint, self.verdict.said)
 
     @property

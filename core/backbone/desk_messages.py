@@ -12,6 +12,7 @@ from core.authority.audit import AuditLine
 from core.authority.decisions import GoBack
 from core.authority.records import BUNDLE_BYTES_MAX
 from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.ids import PeerId
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Schema
 from core.net.identity.passes import PASS_BYTES_MAX
@@ -89,6 +90,18 @@ class PassGrant(msgspec.Struct, frozen=True):
     """Names of those who were let in last: the leaderboard has rows of people who have left."""
     earned: Annotated[list[Peer32], Meta(max_length=EARNED_MAX)] = []
     """Peers that were in rounds, as far as the backbone knows: a newcomer knows nobody itself."""
+    page: Annotated[str, Meta(max_length=200)] = ""
+    """Address of the page for everybody; empty: there is none, or it has no address of its own."""
+
+    @property
+    def members(self) -> tuple[PeerId, ...]:
+        """Peers that were in rounds, by their ids."""
+        return tuple(map(PeerId, self.earned))
+
+    @property
+    def named(self) -> dict[PeerId, str]:
+        """The names of those let in last, by peer."""
+        return {PeerId(peer): name for peer, name in self.names}
 
 
 class JoinRefusal(msgspec.Struct, frozen=True):

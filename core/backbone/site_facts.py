@@ -114,7 +114,7 @@ class SiteFacts:
             ways: Of the page; None: nobody signs in.
         """
         self._sources.tickets.site = "" if ways is None or not ways.told else ways.address
-        self._sources.moderators.address = "" if ways is None else ways.address
+        self._sources.tickets.page = self._sources.moderators.address = "" if ways is None else ways.address
 
     async def answer(self, ask: DeskAsk, now: float) -> DeskAnswer:
         """Answer the page.

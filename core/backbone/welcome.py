@@ -314,7 +314,7 @@ class WelcomeDesk:
         names = [(bytes(peer), known) for peer, known in self._admission_log.newest_names(messages.NAMES_MAX)]
         kept = records.to_bytes(proposals=False)
         earned = [bytes(peer) for peer in self.earned()[-messages.EARNED_MAX :]]
-        return messages.PassGrant(certificate, list(self._contacts()), kept, names, earned)
+        return messages.PassGrant(certificate, list(self._contacts()), kept, names, earned, self.tickets.page)
 
     def _refuse(self, status: int, refusal: messages.JoinRefusal) -> web.Response:
         self._trace.mark("welcome.refused")

@@ -86,8 +86,8 @@ class VolunteerSession:
             notices=installation.notices,
             now=installation.clock.now,
         )
-        self.journal.board.named(joined.names)
-        role = replace(_role(installation), met=(*joined.earned, *self.journal.met), backbone=joined.backbone)
+        self.journal.board.named(joined.grant.named)
+        role = replace(_role(installation), met=(*joined.grant.members, *self.journal.met), backbone=joined.backbone)
         role = replace(role, account=lambda peer: self.passes.account(peer))  # noqa: PLW0108 - they are made below
         participant = participant_of(joined.manifest, role, keys=installation.key, folder=folder)
         deliver = lambda told: self._session.deliver(told)  # noqa: E731, PLW0108 - the session is made below
@@ -139,8 +139,8 @@ class VolunteerSession:
         try:
             async with asyncio.TaskGroup() as group:
                 self.port = await listening(session, installation)
-                known = seeds(self.joined, self.journal.contacts)
-                await session.join(known, address=installation.options.host, public=contacts_of(self.joined.contacts))
+                known, public = seeds(self.joined, self.journal.contacts), contacts_of(self.joined.grant.contacts)
+                await session.join(known, address=installation.options.host, public=public)
                 await self.desk.open()
                 await self._room.look_up()
                 self._changed()
@@ -217,6 +217,7 @@ class VolunteerSession:
         return replace(
             at,
             manifest=self.joined.manifest,
+            page=self.joined.page,
             name=self.joined.name,
             participant=self._session.peer.view(at.now),
             board=self.journal.board,

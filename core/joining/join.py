@@ -41,7 +41,7 @@ from core.joining.introduction import (
 )
 from core.joining.look import site_of
 from core.joining.refused import SignInProblem
-from core.joining.sign_in import MODERATOR_S, ModeratorAsked, keep_sign_in, kept_sign_in
+from core.joining.sign_in import MODERATOR_S, ModeratorAsked, check_site, keep_sign_in, kept_sign_in
 from core.joining.silence import heard
 from core.net.addresses.interfaces import has_way
 from core.net.admission import Admission
@@ -60,35 +60,36 @@ class JoinedCollaboration:
     manifest: Manifest
     manifest_path: Path
     blobs: Path
-    certificate: bytes
-    """This peer's pass, DER."""
-    contacts: list[messages.KnownPeer]
-    """The backbone itself first."""
+    grant: messages.PassGrant
+    """What the backbone has said: this peer's pass, and who is there."""
     name: str
     """This peer's name in the collaboration, as its pass has it."""
     account: AccountId
     """The person of this computer, as its pass has it."""
-    names: dict[PeerId, str]
-    """Names of others that the backbone has let in."""
     records: bytes
     """What moderators have said, `AuthorityRecords.to_bytes`; empty: nothing."""
     clock_ahead_s: float
     """How far the backbone's clock is ahead of this peer's, seconds."""
-    earned: tuple[PeerId, ...] = ()
-    """Peers that were in rounds, as the backbone has said."""
     kept_until: float | None = None
     """When the pass ends, Unix seconds, where no backbone has answered and a kept one is used; else None."""
 
     @property
     def backbone(self) -> PeerId | None:
         """The backbone that let this peer in; None: it has not said who it is."""
-        return PeerId(self.contacts[0].peer) if self.contacts else None
+        return PeerId(self.grant.contacts[0].peer) if self.grant.contacts else None
+
+    @property
+    def page(self) -> str:
+        """Address of the page for everybody; empty: the backbone has told none that a browser should open."""
+        with contextlib.suppress(NotTrusted):
+            return check_site(self.grant.page)
+        return ""
 
     def admission(self, key: KeyPair) -> Admission:
         """What lets this peer, with its key, among the others."""
         return Admission(
             keys=key,
-            pass_der=self.certificate,
+            pass_der=self.grant.certificate,
             authority_id=self.manifest.authority_id,
             manifest_id=self.manifest.id,
             records=self.records,
@@ -286,19 +287,15 @@ class Joining:
         return 0.0 if self._wall is None else self._wall() - now()
 
     def _joined(self, kept: KeptPass, records: bytes, clock_ahead_s: float) -> JoinedCollaboration:
-        grant = kept.grant
         return JoinedCollaboration(
             kept.manifest,
             self._folder / MANIFEST,
             self._blobs,
-            grant.certificate,
-            grant.contacts,
+            kept.grant,
             kept.shown.username,
             kept.shown.account,
-            {PeerId(peer): name for peer, name in grant.names},
             records,
             clock_ahead_s,
-            tuple(map(PeerId, grant.earned)),
         )
 
     async def _hold_place(self, session: aiohttp.ClientSession, invite: str) -> None:

@@ -4428,6 +4428,10 @@
    <translation>অংশ নেওয়া</translation>
   </message>
   <message>
+   <source>Teams on the &amp;web…</source>
+   <translation>ওয়েবে দলগুলি (&amp;W)…</translation>
+  </message>
+  <message>
    <source>Tell the organiser, and do not open it.</source>
    <translation>আয়োজককে জানান, আর এটি খুলবেন না।</translation>
   </message>

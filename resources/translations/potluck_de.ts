@@ -4428,6 +4428,10 @@
    <translation>Machen mit</translation>
   </message>
   <message>
+   <source>Teams on the &amp;web…</source>
+   <translation>Teams im &amp;Web …</translation>
+  </message>
+  <message>
    <source>Tell the organiser, and do not open it.</source>
    <translation>Der Leitung sagen und nicht öffnen.</translation>
   </message>

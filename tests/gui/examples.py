@@ -132,6 +132,7 @@ def snapshot(verdict: Verdict = TRAINING, *, epoch: int = 40, samples: int = 126
             organiser="this computer",
             target_samples=TARGET,
             loss=MEANING,
+            page="https://pot.example",
         ),
         me=Mine(
             peer="maple2xk",

@@ -2,6 +2,7 @@
 
 import msgspec
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
@@ -98,6 +99,19 @@ def test_people_page_opens_at_my_row(parts, examples, qt):
     table = page.leaderboard.table
     top, bottom = table.rowAt(0), table.rowAt(table.viewport().height() - 1)
     assert top < 150 < bottom
+
+
+def test_people_page_leads_to_the_page_for_everybody(parts, examples, monkeypatch):
+    opened, whole = [], examples.snapshot()
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
+    parts.window.show()
+    parts.store.put(whole)
+    page = open_page(parts, "people")
+    QTest.keyClick(page.web, Qt.Key.Key_Space)
+    assert opened == ["https://pot.example"]
+    none = msgspec.structs.replace(whole.collaboration, page="")
+    parts.store.put(msgspec.structs.replace(whole, collaboration=none))
+    assert not page.web.isVisible()
 
 
 def test_about_page_needs_no_engine(parts, examples):

@@ -37,8 +37,8 @@ class Member:
         key = KeyPair(seed)
         passes = joined.admission(key).verifier()
         nonce = lambda: token_bytes(NONCE_BYTES)  # noqa: E731
-        self.envelopes = Envelopes(signer=key, pass_der=joined.certificate, passes=passes, nonce=nonce)
-        self.backbone = joined.contacts[0]
+        self.envelopes = Envelopes(signer=key, pass_der=joined.grant.certificate, passes=passes, nonce=nonce)
+        self.backbone = joined.grant.contacts[0]
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.settimeout(0.5)
         self.socket.connect((self.backbone.host, self.backbone.port))

@@ -111,7 +111,7 @@ async def main(link_text, home, origin, lies):
     desk = DataDesk(Pace(now=clock.now), shared)
     await desk.open()
     await session.listen(bind=LOOPBACK)
-    await session.join(contacts_of(joined.contacts))
+    await session.join(contacts_of(joined.grant.contacts))
     session.deliver(Help(2**20))
     say(event="joined", peer=short(key.peer_id))
     stop = asyncio.Event()

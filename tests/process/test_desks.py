@@ -61,7 +61,7 @@ async def asked(link: Link, folder: Path, key: KeyPair, name: str = "Ada") -> Jo
 def issuer_of(got: JoinedCollaboration) -> PeerId:
     records = AuthorityRecords(got.manifest.authority_id, got.manifest.id)
     records.learn(got.records, NOW)
-    return signed_pass(got.certificate, issuers_of(records)).issuer
+    return signed_pass(got.grant.certificate, issuers_of(records)).issuer
 
 
 def test_desk_lets_nobody_in_before_moderators_have_named_it(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_member_renews_at_another_desk_when_its_own_is_gone(tmp_path: Path) -> N
             shutil.rmtree(first.folder)
             after = await asked(link, tmp_path, ada)
             assert (after.name, after.account) == (before.name, before.account)
-            assert after.contacts != before.contacts
+            assert after.grant.contacts != before.grant.contacts
             await asked(link, tmp_path, ada)
             with pytest.raises(NotTrusted, match="has expired"):
                 await asked(there, tmp_path / "stranger", KeyPair.generate(), "Eve")
@@ -222,5 +222,19 @@ def test_log_is_copied_from_the_issuer_that_is_meant_alone(tmp_path: Path) -> No
                 await copied(second, third, link)
             await copied(second, first.authority, link)
         assert len(AdmissionLog(second.folder).admitted) == 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("told", "opened"),
+    [("https://pot.example/", "https://pot.example"), ("http://pot.example", ""), ("file:///etc/passwd", "")],
+)
+def test_browser_opens_only_a_page_with_https(tmp_path: Path, told: str, opened: str) -> None:
+    async def run() -> None:
+        async with desk(found(tmp_path), Trace(), site=told) as link:
+            newcomer = joining(link, tmp_path, KeyPair.generate())
+            joined = await newcomer.try_once(username="Ada", device="", now=lambda: NOW)
+        assert joined.page == opened
 
     asyncio.run(run())

@@ -71,7 +71,7 @@ async def desk(
         now=lambda: NOW,
         trace=trace,
     )
-    welcome.tickets.site = site
+    welcome.tickets.site = welcome.tickets.page = site
     port = await welcome.open(bind, server_context(key=key, pass_der=own))
     try:
         yield Link(at, port, charter.manifest.id, charter.invite)
@@ -153,10 +153,10 @@ def test_a_newcomer_gets_manifest_blobs_and_a_pass(tmp_path: Path) -> None:
             got = await joining(link, tmp_path, key).try_once(username="Ada", device="lap", now=lambda: NOW - 5)
         assert got.manifest == charter.manifest
         assert got.clock_ahead_s == 5
-        assert [contact.port for contact in got.contacts] == [7]
+        assert [contact.port for contact in got.grant.contacts] == [7]
         (name,) = charter.manifest.blobs.values()
         assert (got.blobs / name).read_bytes() == b"a blob" * 1000
-        found_pass = verify_pass(got.certificate, Issuers(charter.authority.peer_id, charter.manifest.id), NOW)
+        found_pass = verify_pass(got.grant.certificate, Issuers(charter.authority.peer_id, charter.manifest.id), NOW)
         assert (found_pass.peer, found_pass.username, found_pass.device) == (key.peer_id, "Ada", "lap")
 
     asyncio.run(run())

@@ -63,7 +63,7 @@ def test_member_takes_part_by_its_kept_pass_without_a_backbone(tmp_path: Path) -
         got = await begun(joining(link, tmp_path, key), NOW + 3 * DAY_S)
         assert got.kept_until is not None
         assert NOW + 3 * DAY_S < got.kept_until <= NOW + 4 * DAY_S + 1
-        assert (got.manifest, got.name, got.contacts[0].port) == (charter.manifest, "Ada", 7)
+        assert (got.manifest, got.name, got.grant.contacts[0].port) == (charter.manifest, "Ada", 7)
 
     asyncio.run(run())
     assert (tmp_path / "state" / FILE).stat().st_mode & 0o077 == 0
@@ -344,7 +344,7 @@ def test_backbone_is_called_where_it_has_answered(tmp_path: Path) -> None:
     async def run() -> None:
         async with desk(charter, Trace(), at="localhost") as link:
             got = await begun(joining(link, tmp_path, key))
-        assert [(one.host, one.port) for one in got.contacts] == [("127.0.0.1", 7), ("localhost", 7)]
-        assert len({one.peer for one in got.contacts}) == 1
+        assert [(one.host, one.port) for one in got.grant.contacts] == [("127.0.0.1", 7), ("localhost", 7)]
+        assert len({one.peer for one in got.grant.contacts}) == 1
 
     asyncio.run(run())

@@ -255,6 +255,7 @@ def test_nothing_of_people_is_served_where_moderators_alone_sign_in(tmp_path: Pa
             await browser.post("/in/device", origin=None)
             assert browser.status == 405
         assert not here.desk.tickets.site
+        assert here.desk.tickets.page
 
     walk(tmp_path, only, test)
 

@@ -54,6 +54,8 @@ class Tickets:
         self._accounts = accounts
         self.site = ""
         """Where people sign in; empty: nowhere.  Who serves the page sets it."""
+        self.page = ""
+        """Where the page is, whether they sign in or not; set likewise."""
         self._open: dict[str, Ticket] = {}
         """By `Invitation.id`, the oldest first."""
         self._made = 0

@@ -120,14 +120,14 @@ class ClockWatch:
             )
             self._installation.notices.add("warning", notice)
             return None
-        return joined.certificate
+        return joined.grant.certificate
 
     def _follow(self, joined: JoinedCollaboration) -> None:
         if joined.clock_ahead_s < -STEP_S:
             self._end(None)
             return
         self._installation.clock.correct(max(0.0, joined.clock_ahead_s))
-        self._session.meet(contacts_of(joined.contacts))
+        self._session.meet(contacts_of(joined.grant.contacts))
 
     def _alone(self) -> bool:
         """Whether no other peer is heard."""
@@ -144,7 +144,7 @@ def seeds(joined: JoinedCollaboration, remembered: Sequence[Contact]) -> list[Co
         joined: Has what the backbone said.
         remembered: Peers that were there last time.
     """
-    said = contacts_of(joined.contacts)
+    said = contacts_of(joined.grant.contacts)
     first, then = (said, remembered) if joined.kept_until is None else (remembered, said)
     known = {contact.peer_id for contact in first}
     return [*first, *(contact for contact in then if contact.peer_id not in known)]

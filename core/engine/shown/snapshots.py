@@ -72,6 +72,7 @@ class Standpoint:
     name: str
     me: PeerId | None = None
     manifest: Manifest | None = None
+    page: str = ""
     participant: ParticipantView | None = None
     board: Board | None = None
     relayed: Mapping[PeerId, int] = field(default_factory=dict)
@@ -258,6 +259,7 @@ def _collaboration(at: Standpoint) -> Collaboration | None:
         last_epoch=manifest.last_epoch,
         loss=at.loss or LossView(),
         sources=source_views(manifest),
+        page=at.page,
     )
 
 
@@ -277,9 +279,7 @@ def _heard(at: Standpoint) -> OwnReach | None:
 
 def _reach(at: Standpoint) -> ReachView | None:
     reach = _heard(at)
-    return (
-        ReachView(reach.standing, str(reach.sentence), reach.advice, (reach.sentence,)) if reach is not None else None
-    )
+    return None if reach is None else ReachView(reach.standing, str(reach.sentence), reach.advice, (reach.sentence,))
 
 
 def _mine(at: Standpoint, activity: Activity) -> Mine:

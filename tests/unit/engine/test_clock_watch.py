@@ -20,7 +20,8 @@ class Engine:
         self.notices = NoticeRing(self.clock.wall)
         self.peers, self.met, self.asked = peers, [], 0
         self.refusal: NotTrusted | None = None
-        self.joined = SimpleNamespace(clock_ahead_s=ahead_s, certificate=b"a pass", records=b"", contacts=[])
+        grant = SimpleNamespace(certificate=b"a pass", contacts=[])
+        self.joined = SimpleNamespace(clock_ahead_s=ahead_s, records=b"", grant=grant)
         installation: Any = SimpleNamespace(clock=self.clock, notices=self.notices, name="ada")
         session: Any = SimpleNamespace(
             peer=SimpleNamespace(view=lambda _: SimpleNamespace(peers=range(self.peers))),
