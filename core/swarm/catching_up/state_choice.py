@@ -1,7 +1,7 @@
 """Which state to go to: the one where most stand, or the backbone's copy, and which of its files."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -166,22 +166,27 @@ class StateChoice:
     def _promised(self, name: StateName, now: float, *, held: bytes = b"") -> list[NewerState]:
         """The files that peers promise of a state: what most promise comes first.
 
-        Equal states have equal files.  Where most have another file than the one that is `held`, that is damaged.
+        Equal states have equal files.  Where most have another file than the one that is `held`, that is damaged.  As
+        with names, those that were in rounds with this peer decide where any of them trains, and strangers only among
+        themselves: a false file may have the true name.
         """
         # Own steps from there would pass the last epoch that a message can name.
         if name.epoch > FOLLOWED_EPOCH_MAX:
             return []
-        trains = {stand.peer for stand in self._membership.stands(now) if stand.trains}
+        branches = self._membership.branches
+        stands = [stand for stand in self._membership.stands(now) if stand.trains]
+        trains = {stand.peer for stand in stands}
+        known = bool(held) or any(branches.met(stand.peer) for stand in stands if stand.state == name)
         promised: defaultdict[bytes, list[PeerId]] = defaultdict(list)
         people: defaultdict[bytes, set[AccountId]] = defaultdict(set)
         for peer, report in sorted(self._membership.live().items()):
             if report.digest and report.state == name:
                 promised[report.digest].append(peer)
-                if peer in trains:
-                    people[report.digest].add(self._membership.branches.account(peer))
-        backed = Counter({file: len(behind) for file, behind in people.items()}) + Counter([held] if held else ())
+                if peer in trains and (branches.met(peer) or not known):
+                    people[report.digest].add(branches.account(peer))
+        backed = {file: len(people[file]) + (file == held) for file in promised}
         # The held file counts once, for this peer; without one, a file needs at least one that trains behind it.
-        least = backed[held]
+        least = max(backed.get(held, 0), int(bool(held)))
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
 

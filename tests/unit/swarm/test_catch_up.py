@@ -251,15 +251,17 @@ def test_a_file_that_nobody_gives_is_not_gone_after() -> None:
 
 def test_donors_with_the_most_common_digest_come_first() -> None:
     watched = Watched()
-    for number, file in ((1, b"x"), (2, b"y"), (3, b"y")):
+    for number, file in ((1, b"x"), (2, b"y"), (3, b"y"), (20, b"z"), (21, b"z"), (22, b"z")):  # strangers last
         watched.promised(number, NEWER, 0.0, digest=file * 32)
     assert watched.machine.choice.best(OURS, 0.0) == NewerState(NEWER, b"y" * 32, tuple(sorted((peer(2), peer(3)))))
 
 
-@pytest.mark.parametrize(("like_ours", "fetched"), [(0, True), (1, False), (2, False)])
-def test_a_damaged_copy_is_replaced_by_that_of_most(like_ours: int, *, fetched: bool) -> None:
+@pytest.mark.parametrize(
+    ("first", "like_ours", "fetched"), [(1, 0, True), (1, 1, False), (1, 2, False), (20, 0, False)]
+)
+def test_a_damaged_copy_is_replaced_by_that_of_most(first: int, like_ours: int, *, fetched: bool) -> None:
     watched = Watched()
-    for number in (1, 2):
+    for number in (first, first + 1):  # 20 and 21 were in no round with this one
         watched.promised(number, FIRST, 0.0, digest=b"x" * 32)
     for number in range(3, 3 + like_ours):
         watched.promised(number, FIRST, 0.0, digest=OURS.digest)
