@@ -2,12 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from core.averaging.commit.proof import Proof, Sketch
+from core.averaging.commit.proof import Proof
 from core.averaging.commit.reports import Reports
 from core.averaging.messages import Members
 from core.base.trace import Trace
+
+APART_MOST: Final = 3
+"""Number of reducers that can have lied about one member in a round: from how many it may differ and stay in it."""
 
 
 class Ruling(NamedTuple):
@@ -44,20 +47,14 @@ class Judgement:
         """Shares of which a reducer and a member have told other sums."""
         self._given: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         """The shares, with their versions, that the coordinator has given each member itself."""
-        self._in_question: dict[Sketch, int] = {}
-        """Reducers of means that only some members' sums speak against."""
+        self._apart: defaultdict[int, set[int]] = defaultdict(set)
+        """Members, with the reducers that have told other sums than they."""
         self._lacking: set[int] = set()
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
         """Whether the means may be committed already: then none is made anew."""
-        self.differed = frozenset[int]()
-        """Members that voted, with few others, for other means, or told false sums."""
-        self._false_makers = frozenset[int]()
-
-    @property
-    def doubted(self) -> Members:
-        """Members that made means which most do not hold, or which sums speak against to the end."""
-        return self._false_makers.union(self._in_question.values())
+        self.differed = self.doubted = frozenset[int]()
+        """Members that voted, with few others, for other means, or told false sums; that made these means."""
 
     def on(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
         """What follows when all have voted.
@@ -86,7 +83,7 @@ class Judgement:
             else:
                 for member in (member for member, vote in votes.items() if vote[share] != common):
                     apart[member].add((share, version))
-        self._false_makers |= {reports.reducers[share] for share in anew - reports.second_hand}
+        self.doubted |= {reports.reducers[share] for share in anew - reports.second_hand}
         insisting = frozenset(member for member, shares in apart.items() if shares & self._given[member])
         self.differed |= insisting - self._ignored
         # Less than half of the reducers lie to a member, so one that differs on more is not given everything again.
@@ -101,9 +98,9 @@ class Judgement:
     def _unproven(self, proof: Proof, fingerprints: tuple[bytes, ...]) -> Ruling:
         """Sums do not prove the means, unless they do.
 
-        A share is made anew that leaves members out, and these are excluded where that happens again; and one whose
-        sums do not come to nothing.  Its reducer has lied if what it says of everybody's sums does not add up either,
-        or if it says that most members tell false sums.
+        A share is made anew that leaves members out, the second time by the coordinator, and these are excluded where
+        it does not get their parts either; and one whose sums do not come to nothing.  Its reducer has lied if what it
+        says of everybody's sums does not add up either, or if it says that most members tell false sums.
         """
         reports = self._reports
         words = {member: reports.of[member] for member in reports.votes}
@@ -115,16 +112,17 @@ class Judgement:
             self.differed |= false
             return Ruling(() if self.pinned else reports.made_by(false), false)
         doubts = proof.doubts(told)
-        if not doubts:  # who made the very mean that another has made again, and that is proven, told the truth
-            self._in_question = {sketch: m for sketch, m in self._in_question.items() if not proof.is_same(sketch)}
+        if not doubts:
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
-        again = {share: members for share, members in doubts.left_out.items() if share in self._lacking}
+        mine = {share for share in self._lacking if reports.reducers[share] == reports.me}
+        again = {share: members for share, members in doubts.left_out.items() if share in mine}
         # Without the members that are excluded these shares lack nothing any more.
         settled = {share for share, members in again.items() if reports.me not in members}
         anew = {*doubts.unheard, *(doubts.left_out.keys() - settled)}
+        own = frozenset(doubts.left_out.keys() & self._lacking - settled)
         self._lacking |= doubts.left_out.keys()
-        liars = {reports.reducers[share] for share in doubts.left_out}
+        liars = {reports.reducers[share] for share in doubts.left_out} - {reports.me}
         apart: dict[int, list[int]] = {}
         for share in doubts.false:
             maker = reports.reducers[share]
@@ -135,20 +133,16 @@ class Judgement:
                 continue
             for member in differing:
                 apart.setdefault(member, []).append(share)
-        self._false_makers |= liars
+        self.doubted |= liars
         ruling = self._between(apart, anew)
-        self._in_question |= {
-            proof.sketch(share, vote): reports.reducers[share]
-            for member in apart.keys() - ruling.excluded
-            for share in apart[member]
-        }
-        return ruling._replace(excluded=ruling.excluded.union(*again.values()) - {reports.me})
+        excluded = ruling.excluded.union(*again.values()) - {reports.me}
+        return ruling._replace(excluded=excluded, own=ruling.own | own)
 
     def _between(self, shares: Mapping[int, Iterable[int]], anew: Iterable[int]) -> Ruling:
         """Members tell other sums than the reducers of some shares: either these have lied, or those members do.
 
-        Nobody can tell yet, so no such member is named: the share is made anew, the second time by the coordinator
-        itself.  It knows that a member lies which differs from its own word.
+        Nobody can tell, so no such member is named: the share is made anew, the second time by the coordinator itself.
+        It knows that a member lies which differs from its own word, or from more than `APART_MOST` reducers.
 
         Args:
             shares: Those of each such member.
@@ -156,9 +150,13 @@ class Judgement:
         """
         reports = self._reports
         makers = {m: frozenset(reports.reducers[share] for share in shares[m]) for m in shares}
-        insisting = frozenset(member for member in shares if reports.me in makers[member])
+        most = min(APART_MOST, (len(reports.shares.counts) - 1) // 2)
+        for member in shares:
+            self._apart[member] |= makers[member]
+        insisting = frozenset(m for m in shares if reports.me in makers[m] or len(self._apart[m]) > most)
         excluded = frozenset(shares) if self.pinned else insisting | (self._ignored & shares.keys())
         self.differed |= insisting - self._ignored
+        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - excluded))
         again = frozenset(share for member in shares.keys() - excluded for share in shares[member])
         own, self._disputed = again & self._disputed, self._disputed | again
         return Ruling(tuple(sorted({*anew, *again})), excluded, own=own)

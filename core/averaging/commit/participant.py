@@ -7,7 +7,7 @@ from core.averaging.commit.fingerprints import NO_VOTE, Fingerprints
 from core.averaging.commit.phases import MEMBER, Cue, Phase, Standing
 from core.averaging.commit.reports import RANK_SHIFT, Reports, coordinators, divides, is_planned
 from core.averaging.failure_detector import Timetable
-from core.averaging.messages import Commit, Leaving, Members, Order, Status, from_bits, to_bits
+from core.averaging.messages import REMADE_MAX, Commit, Leaving, Members, Order, Status, from_bits, to_bits
 from core.base.machine import Send, earliest
 from core.base.wire import Message
 
@@ -308,7 +308,7 @@ class RoundParticipant:
         changes = -1
         while mine.changes != changes:
             changes = mine.changes
-            mine.note(self._me, self._status())
+            mine.note(self._me, self._status(made_most=None))
             reports, repairing = mine.reports, mine.reports.repairing
             reports.second_hand = frozenset(lane.share for lane in self._data.lanes if not lane.direct)
             mine.step(now)
@@ -340,10 +340,11 @@ class RoundParticipant:
         if self._votes.vote is not None:
             self.standing.advance(Cue.PREPARE)
 
-    def _status(self) -> Status:
+    def _status(self, *, made_most: int | None = REMADE_MAX) -> Status:
+        """Where this member stands; `made_most`: of so many shares at most it says what all sums should be."""
         lanes = self._data.lanes
         ready = not self._data.lacking and self._me in self._context.shares.receivers
         vote, stalled = (self._votes.vote if ready else None) or NO_VOTE, to_bits(self._data.gather.stalled)
         nonce, round_ = self._votes.nonce if ready else b"", self._context.shares.plan.round
-        told = vote.nonces, vote.fingerprints, vote.sums, vote.signature, vote.made
+        told = vote.nonces, vote.fingerprints, vote.sums, vote.signature, vote.made[:made_most]
         return Status(round_, lanes.versions, lanes.reducers, stalled, nonce, *told)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from core.averaging.aggregators import MEDIAN_LEAST, TYPICAL_PART, half_apart
 from core.averaging.allreduce.lane import Lanes
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.commit.projections import Projection, Told, root_mean_square, unpacked
+from core.averaging.commit.projections import Told, root_mean_square, unpacked
 from core.averaging.commit.sums import Sums, Term
 from core.averaging.messages import SUMS, Members, Status
 from core.base.arrays import np
@@ -87,7 +87,9 @@ class Proof:
         return Doubts(false, unheard, self._left_out(present))
 
     def differing(self, share: int, told: Mapping[int, Told], word: Status | None) -> Members:
-        """Members whose sums in a share are not what its reducer says they should be.
+        """Members whose sums in a share, which do not add up, are not what its reducer says they should be.
+
+        Where each of them is off by less than what is rounded, it is the one that is off most: few may lie together.
 
         Args:
             share: The share.
@@ -103,26 +105,8 @@ class Proof:
             return frozenset()
         rounded = ROUNDED * self._measure(share).radius
         apart = {m: root_mean_square(told[m][share] - should[m]) for m in told}
-        return frozenset(m for m, one in apart.items() if one > rounded)
-
-    def sketch(self, share: int, key: bytes) -> Sketch:
-        """What the mean of a share, as it is now, is known by.
-
-        Args:
-            share: The share.
-            key: What nobody knew while that mean was made.
-        """
-        drawn, first, found = hashed_key(b"sketch", key), self._shares.first[share], np.zeros(SUMS)
-        for number in range(first, first + self._lanes[share].count):
-            mean = self._context.vectors.mean(number)
-            found += Projection(drawn, number, mean.size).of(mean)
-        return Sketch(share, key, tuple(found.tolist()))
-
-    def is_same(self, sketch: Sketch) -> bool:
-        """Whether a share has the mean of which this is the sketch, but for rounding."""
-        measure, now = self._measure(sketch.share), self.sketch(sketch.share, sketch.key)
-        apart = root_mean_square(np.subtract(now.projections, sketch.projections))
-        return bool(apart <= 2 * measure.off(frozenset()))
+        most = max(apart, key=apart.__getitem__)
+        return frozenset(m for m, one in apart.items() if m == most or one > rounded)
 
     # --- inside ---
 
@@ -193,15 +177,6 @@ class Proof:
             for member in gives - lane.contributors(chunk):
                 missing[member] += 1
         return frozenset(m for m in givers if missing[m] <= (1 - THERE) * planned[m])
-
-
-class Sketch(NamedTuple):
-    """What a mean is known by."""
-
-    share: int
-    key: bytes
-    """What its projections are drawn by."""
-    projections: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)

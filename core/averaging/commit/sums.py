@@ -21,7 +21,7 @@ from core.averaging.allreduce.reducer import Reducer
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.allreduce.vectors import RoundContext, Vector
 from core.averaging.commit.projections import Projection, Told, packed
-from core.averaging.messages import REMADE_MAX, SUMS, Members
+from core.averaging.messages import SUMS, Members
 from core.base.arrays import np
 from core.base.ids import hashed_key
 from core.codecs.codec import norm_of
@@ -90,7 +90,7 @@ class Sums:
                 own[lane.share] = made[lane.share][self._context.me]
             elif lane.count:
                 own[lane.share] = self._sums(key, lane.share, self._own_parts)[self._context.me]
-        return packed(own), tuple((share, packed(told)) for share, told in made.items())[:REMADE_MAX]
+        return packed(own), tuple((share, packed(told)) for share, told in made.items())
 
     # --- inside ---
 

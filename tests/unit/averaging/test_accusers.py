@@ -1,0 +1,108 @@
+"""Members that accuse others of false sums, in ways that cost most: the round ends, and they pay for it."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from core.averaging.commit.fingerprints import plan_name
+from core.averaging.commit.proof import ROUNDED
+from core.averaging.messages import Mean, Part, Status
+from core.averaging.penalties import Kind
+from core.base.ids import hashed_key
+from core.base.machine import Received, Send
+from tests.unit.averaging.clipped import Rows, clipped_round, honest_ends, true_means
+from tests.unit.averaging.liars import corrupt
+from tests.unit.averaging.pump import Round, with_keys
+
+
+def telling(round_: Round, accuser: int, change: Callable[[Status, Rows], None]) -> Callable[..., list[Any]]:
+    """A member that changes its sums, by what it says of shares' reducers, and signs them."""
+    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[accuser]]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Status) or not word.sums:
+            return [send]
+        told = np.frombuffer(word.sums, dtype="<f4").reshape(len(round_.plan.peers), -1).copy()
+        change(word, told)
+        bits, sums = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints), told.tobytes()
+        signature = key.sign(hashed_key(b"sums", bits, sums))
+        return [Send(send.to, msgspec.structs.replace(word, sums=sums, signature=signature))]
+
+    return says
+
+
+@pytest.mark.parametrize("members", [4, 8, 16])
+def test_member_that_accuses_one_reducer_after_another_is_named(members: int) -> None:
+    """It tells the truth of what the coordinator has made; without a bound a round of 16 failed, and it was unnamed."""
+    round_ = clipped_round(members)
+    leader, accuser = round_.plan.leaders[0], round_.plan.leaders[1]
+
+    def one(word: Status, told: Rows) -> None:
+        others = [share for share in range(members) if word.reducers[share] not in {leader, accuser}]
+        told[others[:1]] *= -1
+
+    corrupt(round_, accuser, telling(round_, accuser, one))
+    round_.run()
+    honest = [place for place in range(members) if place != accuser]
+    for place, end in zip(honest, honest_ends(round_, frozenset({accuser})), strict=True):
+        assert max(end.outcome.versions) <= 2
+        if place == leader:
+            assert end.outcome.seen[Kind.DIFFERED] == {round_.plan.peers[accuser]}
+
+
+@pytest.mark.parametrize("members", [5, 8, 16])
+@pytest.mark.parametrize("codec", ["raw", "fp16"])
+def test_two_that_lie_a_little_together_fail_no_round(members: int, codec: str) -> None:
+    """Each is off by less than what is rounded; the coordinator was held for the liar."""
+    round_ = clipped_round(members, codec=codec)
+    leader, *accusers = round_.plan.leaders[:3]
+    target = round_.plan.leaders[3]
+
+    radii: dict[int, float] = {}
+
+    def listening(event: Received[Any]) -> Received[Any]:
+        if isinstance(event.message, Mean) and event.message.share == target:
+            radii[event.message.chunk] = event.message.radius
+        return event
+
+    def a_little(word: Status, told: Rows) -> None:
+        radius = math.hypot(*radii.values())
+        told[target] += 0.97 * ROUNDED * radius * np.where(np.arange(told.shape[1]) % 2, 1, -1)
+
+    for accuser in accusers:
+        corrupt(round_, accuser, telling(round_, accuser, a_little), hears=listening)
+    round_.run()
+    for place, end in zip(
+        sorted({*range(members)} - {*accusers}), honest_ends(round_, frozenset(accusers)), strict=True
+    ):
+        if place == leader:
+            assert end.outcome.seen[Kind.DIFFERED] < {round_.plan.peers[accuser] for accuser in accusers}
+
+
+@pytest.mark.parametrize(("members", "liars"), [(5, (0, 1)), (8, (0, 1, 3))])
+def test_reducers_that_leave_a_minority_out_exclude_nobody(members: int, liars: tuple[int, ...]) -> None:
+    """Two of five had the others' parts taken out of all shares, so that the mean was theirs."""
+    round_ = clipped_round(members)
+    leader = round_.plan.leaders[0]
+    assert leader not in liars
+    victims = [place for place in range(members) if place not in {leader, *liars}][: len(liars)]
+
+    def without_them(event: Received[Any]) -> Received[Any]:
+        word = event.message
+        if not isinstance(word, Part) or event.sender not in {round_.plan.peers[one] for one in victims}:
+            return event
+        return Received(event.sender, msgspec.structs.replace(word, payload=memoryview(bytes(3))))
+
+    for liar in liars:
+        corrupt(round_, liar, hears=without_them)
+    round_.run()
+    exact = true_means(round_)
+    for end in honest_ends(round_, frozenset(liars)):
+        assert len(end.outcome.contributors) == members
+        assert not end.outcome.left_out
+    np.testing.assert_allclose(round_.results[leader], exact, rtol=0, atol=0.05)
