@@ -8,6 +8,7 @@ whatever clocks say, and wherever the charter is moved.
 import contextlib
 import logging
 import os
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes, token_hex
@@ -173,9 +174,11 @@ class KeptStates:
     Args:
         folder: The charter's.
         manifest: The collaboration's id; a copy of another is not kept.
+        admitted: Peers that were ever let in, for who gave a copy has written its ledger; None: all.
     """
 
-    def __init__(self, folder: Path, *, manifest: bytes) -> None:
+    def __init__(self, folder: Path, *, manifest: bytes, admitted: Container[PeerId] | None = None) -> None:
+        self._admitted = admitted
         self._folder = folder / STATES
         self._manifest = manifest.hex()
         self.wanted = frozenset[bytes]()
@@ -188,7 +191,7 @@ class KeptStates:
                 header, file = _header(path), DiskStateFile(path, None)
                 if header is not None and names_digest(_split(path)[1], file.digest):
                     if header.manifest == self._manifest:
-                        return StateKept(_named(header), file, _credited(header))
+                        return StateKept(_named(header), file, self._credited(header))
                     _LOG.warning("%s is another collaboration's: nobody is offered it", path.name)
                     continue
                 _LOG.warning("a damaged copy of the model is set aside as %s", set_aside(path).name)
@@ -241,7 +244,7 @@ class KeptStates:
         note_loss(self._folder, number, losses_of(self._folder).get(source))
         header = _header(root)
         assert header is not None
-        return StateKept(_named(header), DiskStateFile(root, back.digest), _credited(header))
+        return StateKept(_named(header), DiskStateFile(root, back.digest), self._credited(header))
 
     def keep(self, copy: Keep, loss: float | None = None) -> StateKept:
         """Take a copy into the folder, and delete those of which there are enough of about their age.
@@ -269,7 +272,7 @@ class KeptStates:
             move_synced(location, path)
         except OSError as error:
             raise problem_of(error, location) from error
-        kept = StateKept(copy.name, DiskStateFile(path, copy.digest), _credited(header))
+        kept = StateKept(copy.name, DiskStateFile(path, copy.digest), self._credited(header))
         self._thin(number)
         note_loss(self._folder, number, loss)
         return kept
@@ -305,6 +308,14 @@ class KeptStates:
                 with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next copy tries again
                     path.unlink()
 
+    def _credited(self, header: StateHeader) -> tuple[PeerId, ...]:
+        """Peers that have contributed to a state, as its ledger says; none where that cannot be read."""
+        with contextlib.suppress(WireProblem):
+            rows = Ledger.from_bytes(header.ledger, epoch_max=header.epoch).rows
+            admitted = rows if self._admitted is None else self._admitted
+            return tuple(peer for peer, row in rows.items() if row.samples and peer != OTHERS and peer in admitted)
+        return ()
+
     def _numbered(self) -> dict[int, Path]:
         return {copy.number: copy.path for copy in kept_copies(self._folder)}
 
@@ -337,12 +348,3 @@ def _header(path: Path) -> StateHeader | None:
 
 def _named(header: StateHeader) -> StateName:
     return StateName(header.epoch, bytes.fromhex(header.lineage))
-
-
-def _credited(header: StateHeader) -> tuple[PeerId, ...]:
-    """Peers that have contributed to a state, as its ledger says; none where that cannot be read."""
-    try:
-        rows = Ledger.from_bytes(header.ledger, epoch_max=header.epoch).rows
-    except WireProblem:
-        return ()
-    return tuple(peer for peer, row in rows.items() if row.samples and peer != OTHERS)

@@ -111,13 +111,14 @@ class Backbone:
         self._offers = offers
         self._copying = copying
         self._receipts = ReceiptLog(charter.folder / RECEIPTS)
-        self._states = KeptStates(charter.folder, manifest=charter.manifest.id)
+        self._admission_log = AdmissionLog(charter.folder)
+        admitted = self._admission_log.admitted
+        self._states = KeptStates(charter.folder, manifest=charter.manifest.id, admitted=admitted)
         self._tried: tuple[GoBack | None, float] = None, 0.0  # what was given in vain, and when it is tried again
         self._fetched = asyncio.Queue[Keep]()
         """Copies that are to be checked and taken."""
         self._key = backbone_key(charter.folder / "backbone.key")
         self._authority = Authority(charter.authority, charter.manifest.id, charter.manifest.authority_id)
-        self._admission_log = AdmissionLog(charter.folder)
         if not self._admission_log.keys_of(BACKBONE_NAME):  # the name is nobody else's
             self._admission_log.enter(Newcomer(self._key.peer_id, BACKBONE_NAME), invitation="", now=clock.now())
         self._people = People(charter, self._admission_log)

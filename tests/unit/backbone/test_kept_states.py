@@ -51,14 +51,15 @@ def test_newest_copy_is_given_again_after_a_restart(tmp_path: Path) -> None:
     assert found.file.read(0) == first.file.read(0)
 
 
-def test_copy_names_whom_its_ledger_credits(tmp_path: Path) -> None:
-    ada, bob = PeerId(b"a" * 32), PeerId(b"b" * 32)
-    record = RoundRecord(NAMES[1], ((ada, 4), (bob, 0)), 1.0, (), 1.0, deeds=(Deed(ada, 4, 1, 0), Deed(bob, 0, 0, 9)))
+def test_copy_names_whom_its_ledger_credits_of_those_let_in(tmp_path: Path) -> None:
+    ada, bob, ghost = PeerId(b"a" * 32), PeerId(b"b" * 32), PeerId(b"g" * 32)
+    deeds = (Deed(ada, 4, 1, 0), Deed(bob, 0, 0, 9), Deed(ghost, 4, 1, 0))
+    record = RoundRecord(NAMES[1], ((ada, 4), (bob, 0), (ghost, 4)), 1.0, (), 1.0, deeds=deeds)
     ledgers = Ledger().after(record, target_samples=4).to_bytes(), b"what nobody can read"
     for ledger, credited in zip(ledgers, ((ada,), ()), strict=True):
-        kept = KeptStates(tmp_path, manifest=MANIFEST)
+        kept = KeptStates(tmp_path, manifest=MANIFEST, admitted={ada, bob})
         assert kept.keep(fetched(tmp_path, NAMES[1], ledger=ledger)).credited == credited
-        newest = KeptStates(tmp_path, manifest=MANIFEST).newest()
+        newest = kept.newest()
         assert newest is not None
         assert newest.credited == credited
 
