@@ -278,10 +278,10 @@ def test_name_of_an_account_that_was_taken_out_is_gone(tmp_path: Path) -> None:
         ben = joining(street.link, tmp_path / "ben", street.key("ben"))
         got = await ben.try_once(username="ada", device="", now=lambda: NOW)
         assert got.name.startswith("ada "), "nobody else gets the name"
-        assert [got.names[key] for key in own] == ["", ""]
+        assert [got.grant.named[key] for key in own] == ["", ""]
         board = Board(tmp_path / "board", target_samples=1)
         board.named(dict.fromkeys(own, "ada"))
-        board.named(got.names)
+        board.named(got.grant.named)
         assert not any(board.names[key] for key in own)
 
     on(tmp_path, visit)

@@ -72,6 +72,7 @@ def check(found: list[torch.Tensor]) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # of torch's own compiler
+@pytest.mark.filterwarnings("ignore:The distutils package:DeprecationWarning")  # likewise
 def test_compiled_layers_give_the_same_gradient(
     compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
