@@ -186,7 +186,7 @@ class StateChoice:
                     people[report.digest].add(branches.account(peer))
         backed = {file: len(people[file]) + (file == held) for file in promised}
         # The held file counts once, for this peer; without one, a file needs at least one that trains behind it.
-        least = max(backed.get(held, 0), int(bool(held)))
+        least = backed.get(held, int(bool(held)))
         found = [NewerState(name, file, tuple(peers)) for file, peers in promised.items() if backed[file] > least]
         return sorted(found, key=lambda offer: (backed[offer.digest], offer.digest), reverse=True)
 

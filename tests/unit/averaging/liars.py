@@ -3,11 +3,17 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
 from core.averaging.butterfly import Butterfly
+from core.averaging.commit.fingerprints import plan_name
+from core.averaging.messages import Status
 from core.averaging.outcome import RoundFailed, RoundFinished
-from core.base.ids import PeerId
+from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received, Send
-from tests.unit.averaging.pump import Round
+from tests.unit.averaging.pump import Round, with_keys
 
 Twist = Callable[[Send[Any], float], Iterable[Any]]
 Ear = Callable[[Received[Any]], Received[Any]]
@@ -39,6 +45,23 @@ class Liar:
         for output in outputs:
             said += self._says(output, now) if isinstance(output, Send) else [output]
         return said
+
+
+def telling(round_: Round, liar: int, change: Callable[[Status, NDArray[np.float32]], Any]) -> Twist:
+    """A member that changes its sums, shape (shares, SUMS), by what it says of shares' reducers, and signs them."""
+    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[liar]]
+
+    def says(send: Send[Any], now: float) -> list[Any]:
+        word = send.message
+        if not isinstance(word, Status) or not word.sums:
+            return [send]
+        told = np.frombuffer(word.sums, dtype="<f4").reshape(len(round_.plan.peers), -1).copy()
+        sums = change(word, told).astype("<f4").tobytes()
+        bits = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints)
+        signature = key.sign(hashed_key(b"sums", bits, sums))
+        return [Send(send.to, msgspec.structs.replace(word, sums=sums, signature=signature))]
+
+    return says
 
 
 def corrupt(round_: Round, member: int, says: Twist | None = None, *, hears: Ear | None = None) -> PeerId:

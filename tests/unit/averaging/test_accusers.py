@@ -1,39 +1,18 @@
 """Members that accuse others of false sums, in ways that cost most: the round ends, and they pay for it."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.commit.fingerprints import plan_name
 from core.averaging.commit.proof import ROUNDED
 from core.averaging.messages import Mean, Part, Status
 from core.averaging.penalties import Kind
-from core.base.ids import hashed_key
-from core.base.machine import Received, Send
+from core.base.machine import Received
 from tests.unit.averaging.clipped import Rows, clipped_round, honest_ends, true_means
-from tests.unit.averaging.liars import corrupt
-from tests.unit.averaging.pump import Round, with_keys
-
-
-def telling(round_: Round, accuser: int, change: Callable[[Status, Rows], None]) -> Callable[..., list[Any]]:
-    """A member that changes its sums, by what it says of shares' reducers, and signs them."""
-    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[accuser]]
-
-    def says(send: Send[Any], now: float) -> list[Any]:
-        word = send.message
-        if not isinstance(word, Status) or not word.sums:
-            return [send]
-        told = np.frombuffer(word.sums, dtype="<f4").reshape(len(round_.plan.peers), -1).copy()
-        change(word, told)
-        bits, sums = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints), told.tobytes()
-        signature = key.sign(hashed_key(b"sums", bits, sums))
-        return [Send(send.to, msgspec.structs.replace(word, sums=sums, signature=signature))]
-
-    return says
+from tests.unit.averaging.liars import corrupt, telling
 
 
 @pytest.mark.parametrize("members", [4, 8, 16])
@@ -42,9 +21,10 @@ def test_member_that_accuses_one_reducer_after_another_is_named(members: int) ->
     round_ = clipped_round(members)
     leader, accuser = round_.plan.leaders[0], round_.plan.leaders[1]
 
-    def one(word: Status, told: Rows) -> None:
+    def one(word: Status, told: Rows) -> Rows:
         others = [share for share in range(members) if word.reducers[share] not in {leader, accuser}]
         told[others[:1]] *= -1
+        return told
 
     corrupt(round_, accuser, telling(round_, accuser, one))
     round_.run()
@@ -70,9 +50,10 @@ def test_two_that_lie_a_little_together_fail_no_round(members: int, codec: str) 
             radii[event.message.chunk] = event.message.radius
         return event
 
-    def a_little(word: Status, told: Rows) -> None:
+    def a_little(_: Status, told: Rows) -> Rows:
         radius = math.hypot(*radii.values())
         told[target] += 0.97 * ROUNDED * radius * np.where(np.arange(told.shape[1]) % 2, 1, -1)
+        return told
 
     for accuser in accusers:
         corrupt(round_, accuser, telling(round_, accuser, a_little), hears=listening)

@@ -22,25 +22,8 @@ from core.base.signing import Ed25519Verifier, Signing
 from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from tests.unit.averaging.clipped import LIAR, LIES, Lying, Rows, clipped_round, honest_ends, others, true_means
-from tests.unit.averaging.liars import corrupt, ends
+from tests.unit.averaging.liars import corrupt, ends, telling
 from tests.unit.averaging.pump import Pump, Round, with_keys
-
-
-def telling(round_: Round, liar: int, change: Callable[[Rows], Any]) -> Callable[[Send[Any], float], list[Any]]:
-    """A member that changes its sums, and signs them."""
-    [key] = [key for key in with_keys(round_.plan)[1] if key.peer_id == round_.plan.peers[liar]]
-
-    def says(send: Send[Any], now: float) -> list[Any]:
-        word = send.message
-        if not isinstance(word, Status) or not word.sums:
-            return [send]
-        told = np.frombuffer(word.sums, dtype="<f4").reshape(len(round_.plan.peers), -1).copy()
-        sums = change(told).astype("<f4").tobytes()
-        bits = hashed_key(b"bits", plan_name(round_.plan), *word.nonces, *word.fingerprints)
-        signature = key.sign(hashed_key(b"sums", bits, sums))
-        return [Send(send.to, msgspec.structs.replace(word, sums=sums, signature=signature))]
-
-    return says
 
 
 def in_share(share: int, times: float) -> Callable[[Rows], Rows]:
@@ -67,7 +50,7 @@ FALSE_SUMS: dict[str, Callable[[Rows], Any]] = {
 def test_a_member_that_tells_false_sums_is_left_behind(members: int, change: str) -> None:
     round_ = clipped_round(members)
     liar = round_.plan.leaders[1]
-    corrupt(round_, liar, telling(round_, liar, FALSE_SUMS[change]))
+    corrupt(round_, liar, telling(round_, liar, lambda _, told: FALSE_SUMS[change](told)))
     round_.run()
     exact = true_means(round_)
     coordinator = round_.plan.leaders[0]
@@ -82,7 +65,7 @@ def test_false_sums_are_known_at_the_second_making() -> None:
     """Another reducer cannot be told from the member: the coordinator makes the share itself, and knows."""
     round_ = clipped_round(8)
     coordinator, liar, share = round_.plan.leaders[0], 5, 6  # members before the coordinator make shares anew first
-    corrupt(round_, liar, telling(round_, liar, in_share(share, -1.0)))
+    corrupt(round_, liar, telling(round_, liar, lambda _, told: in_share(share, -1.0)(told)))
     round_.run()
     ends = honest_ends(round_, frozenset({liar}))
     assert {end.outcome.versions[share] for end in ends} == {2}
