@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -11,7 +12,6 @@ import venv
 import zipfile
 from pathlib import Path
 
-import pip
 import pytest
 
 ROOT = Path(__file__).parents[3]
@@ -142,12 +142,13 @@ class Checkout:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory) -> Path:
-    """An environment with the pip of this one: unpacking another takes seconds."""
+    """An environment with the pip of this one, which is not imported here: setuptools' shim gives up distutils then."""
     folder = tmp_path_factory.mktemp("locks") / ".venv"
     venv.create(folder, symlinks=os.name != "nt")
     [site] = folder.rglob("site-packages")
-    for package in ("pip", *(part.name for part in Path(pip.__file__).parents[1].glob("pip-*.dist-info"))):
-        shutil.copytree(Path(pip.__file__).parents[1] / package, site / package)
+    packages = Path(importlib.metadata.distribution("pip").locate_file(""))
+    for package in (packages / "pip", *packages.glob("pip-*.dist-info")):
+        shutil.copytree(package, site / package.name)
     return folder
 
 

@@ -1,6 +1,5 @@
 """Compiled layers: they give the same gradient, or are not used."""
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable
@@ -16,9 +15,6 @@ from core.training.devices.backprop import COMPILED_TOLERANCE, Backprop, keep_co
 from core.training.devices.precision import FP32
 from core.training.vectors.flat import FlatParameters
 from tests.unit.training.small import MANIFEST, SmallTask, learner
-
-importlib.import_module("setuptools")
-"""Torch's compiler needs it, and it refuses to come after Python's own distutils, which other tests import."""
 
 BATCHES = [batch for batch in islice(SmallTask().batches(3), 40) if batch.samples == 8][:3]
 
