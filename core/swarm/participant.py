@@ -33,9 +33,8 @@ from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.epoch.grouping import Grouping
 from core.swarm.experts.records import QUOTAS
 from core.swarm.presence.beacon import Beacon
-from core.swarm.presence.heldout import heldout_news
 from core.swarm.presence.line_news import SCHEMAS, LineNews
-from core.swarm.presence.membership import Membership
+from core.swarm.presence.membership import Membership, heldout_news
 from core.swarm.presentation import Presentation, Tells
 from core.swarm.reach.connectivity import Connectivity, NetworkEvent
 from core.swarm.rounds.rounds import Rounds
@@ -48,9 +47,8 @@ from core.swarm.words.facts import CopyEvery, Help, Revoked, Seeds, StateKept, S
 from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.messages import STATE_MESSAGES
 from core.swarm.words.orders import Changed
-from core.swarm.words.outputs import Output
+from core.swarm.words.outputs import Asked, Committed, Formed, Missed, Output
 from core.swarm.words.progress import ProgressReport
-from core.swarm.words.round_events import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.swarm.pace import EpochPace
 from core.swarm.presence import branches
 from core.swarm.presence.branches import Voices, Weight
+from core.swarm.standby import EpochPace
 from core.swarm.words import orders
 from core.swarm.words.facts import Help
 from core.swarm.words.progress import ProgressReport

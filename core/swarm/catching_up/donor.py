@@ -16,8 +16,8 @@ from core.base.machine import Lost, Received, Send, Tick
 from core.base.problems import Problem
 from core.base.trace import Trace
 from core.base.wire import Message
-from core.swarm.words.files import StateFile
 from core.swarm.words.messages import ChunkAsk, FileMessages, StateAsk, StateDone
+from core.swarm.words.states import StateFile
 
 GUESTS_MAX = 4
 GUEST_SILENCE_S = 60.0

@@ -7,8 +7,7 @@ from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.words.facts import StateKept, StateNotKept
 from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.orders import CopyFailed, Keep
-from core.swarm.words.outputs import Output
-from core.swarm.words.round_events import Asked
+from core.swarm.words.outputs import Asked, Output
 from core.swarm.words.states import StateName
 
 REST_MIN_S: Final = 30.0

@@ -4,8 +4,8 @@ from typing import Final
 
 from core.base.trace import Trace
 from core.swarm.catching_up.donor import FileDonor, PastMembers
-from core.swarm.words.files import StateFile
 from core.swarm.words.messages import STATE_FILES
+from core.swarm.words.states import StateFile
 
 OFFERED: Final = 2
 """Number of states that are offered; more while somebody downloads an older one."""

@@ -13,8 +13,7 @@ from core.swarm.presence.membership import GOES_ON_S
 from core.swarm.rounds.rounds import Rounds
 from core.swarm.words.epoch import Cue, EpochMachine, Phase
 from core.swarm.words.orders import Absorb, Changed, RoundLost
-from core.swarm.words.outputs import Output
-from core.swarm.words.round_events import Asked, Committed, Missed
+from core.swarm.words.outputs import Asked, Committed, Missed, Output
 
 _OUT: Final = frozenset({Phase.OFFERED, Phase.AVERAGING})
 """Phases in which a contribution is out: what is computed meanwhile is for the step after."""

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from statistics import median_low
 from types import MappingProxyType
 
 from core.api.snapshot import VOLUNTEER
 from core.averaging.patience import Patience
 from core.averaging.weights import EarnedSpeeds
+from core.base.bounds import is_near
 from core.base.ids import PeerId
 from core.swarm.presence.ancestry import Stand
 from core.swarm.presence.branches import Branches
 from core.swarm.words.epoch import Phase
-from core.swarm.words.orders import Agreement
+from core.swarm.words.orders import Agreement, HeldoutLearned
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import State, StateName, marks_in
 
@@ -209,6 +211,27 @@ def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
     """
     digests = [report.digest for report in reports if report.digest and report.state == state.name]
     return Agreement(digests.count(state.digest), len(digests))
+
+
+def heldout_news(
+    report: ProgressReport, *, known: Iterable[float | None], others: Iterable[ProgressReport]
+) -> list[HeldoutLearned]:
+    """What a peer's report tells of the held-out text; nothing if it is implausible.
+
+    Args:
+        report: Report of the peer, whose newest look a liar may make up.
+        known: This peer's own look, and its training loss.
+        others: The reports of all that are here, this one among them: their median is a measure where this peer knows
+            nothing itself.
+    """
+    loss = report.heldout_loss
+    if loss is None or report.heldout_epoch > report.epoch:
+        return []
+    near = [own for own in known if own is not None]
+    if not near:
+        near = [median_low([one.heldout_loss for one in others if one.heldout_loss is not None] or [loss])]
+    plausible = any(is_near(loss, other) for other in near)
+    return [HeldoutLearned(report.heldout_epoch, loss)] if plausible else []
 
 
 def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[PeerId, float]:

@@ -46,8 +46,7 @@ from core.codecs.registry import FEEDBACK, codec_of
 from core.swarm.rounds.early_messages import EarlyMessages
 from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from core.swarm.words.orders import ContributionCut, RoundRecord
-from core.swarm.words.outputs import Output, RoundsOutput
-from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.outputs import Asked, Committed, Formed, Missed, Output, RoundsOutput
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
 

@@ -1,7 +1,7 @@
 """Brings wanted shards from other members: the rarest first, each from several holders, checked chunk by chunk."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from core.swarm.catching_up.fetch import FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardOutput, ShardStore
 from core.swarm.shards.shelf import ShardShelf
-from core.swarm.shards.wanted import WantedShards
 from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import SHARD_FILES, StateDenied
 
@@ -32,6 +31,31 @@ FULL_S: Final = (2.0, 16.0)
 LIED: Final = 6
 """Number of failures that a wrong chunk counts for: its digest proves it, so the first rest is 128 s."""
 DECAY_S: Final = 1800.0
+
+
+class WantedShards:
+    """The reader's wishes, by source; the newest ones of a source take the place of those before."""
+
+    def __init__(self) -> None:
+        self._wanted: dict[int, dict[ShardName, None]] = {}
+
+    def __contains__(self, name: ShardName) -> bool:
+        return any(name in wanted for wanted in self._wanted.values())
+
+    def __iter__(self) -> Iterator[ShardName]:
+        return (name for wanted in self._wanted.values() for name in wanted)
+
+    def want(self, source: int, names: Iterable[ShardName]) -> None:
+        """The reader wants these shards for a source, and no others."""
+        self._wanted[source] = dict.fromkeys(names)
+
+    def of(self, source: int) -> Collection[ShardName]:
+        """The shards that are wanted for a source."""
+        return self._wanted.get(source, {})
+
+    def met(self, source: int, name: ShardName) -> None:
+        """The reader has the shard for a source, or gets it from the origin."""
+        self._wanted.get(source, {}).pop(name, None)
 
 
 class ShardDownloads:

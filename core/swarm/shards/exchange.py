@@ -14,7 +14,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found
-from core.swarm.shards.downloads import ShardDownloads
+from core.swarm.shards.downloads import ShardDownloads, WantedShards
 from core.swarm.shards.giving import ShardDonor
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import (
@@ -31,7 +31,6 @@ from core.swarm.shards.names import (
 from core.swarm.shards.news import ShardDirectory, ShardNews
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.thanks import ShardCredit
-from core.swarm.shards.wanted import WantedShards
 from core.swarm.words.messages import SHARD_FILES, SHARD_MESSAGES
 
 SEED: Final = 0.1

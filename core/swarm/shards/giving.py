@@ -13,8 +13,8 @@ from core.swarm.catching_up.donor import FileDonor
 from core.swarm.catching_up.fetch import WINDOW_CHUNKS
 from core.swarm.shards.names import OwnRounds, ShardName, ShardStore
 from core.swarm.shards.shelf import ShardShelf
-from core.swarm.words.files import StateFile
 from core.swarm.words.messages import SHARD_FILES, ChunkAsk, ChunkGive, StateAsk, StateDone
+from core.swarm.words.states import StateFile
 
 HOLD_S: Final = 8.0
 """A chunk waits no longer than this for the end of a round: it is asked of others after 12 s."""

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 from core.base.content import CHUNK_BYTES
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import StateSink
-from core.swarm.words.files import StateFile
 from core.swarm.words.outputs import Output
+from core.swarm.words.states import StateFile
 
 
 class ShardName(NamedTuple):

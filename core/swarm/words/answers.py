@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from core.averaging.feedback import ResidualStore
 from core.base.arrays import np
 from core.base.work import Collected, Evaluated, Loaded, Progress, Stepped
-from core.swarm.words.files import StateFile
-from core.swarm.words.states import State
+from core.swarm.words.states import State, StateFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from core.base.contact import Contact
 from core.base.ids import PeerId
-from core.swarm.words.files import StateFile
-from core.swarm.words.states import StateName
+from core.swarm.words.states import StateFile, StateName
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,17 @@
 """All that a participant and its parts say: messages, orders to the trainer, news, and events between its parts."""
 
+from dataclasses import dataclass
+from typing import Self
+
+from core.averaging.allreduce.share_map import untaken_of
 from core.averaging.matchmaking import Elsewhere, Silent
 from core.averaging.matchmaking import Event as GroupEvent
 from core.averaging.outcome import RoundFailed, RoundFinished
+from core.averaging.plan import Plan
 from core.averaging.receipts.exchange import Receipted
 from core.base.machine import Send
 from core.base.wire import Message
+from core.base.work import Untaken
 from core.dht.events import DhtEvent
 from core.nat.circuits import CircuitsOutput
 from core.swarm.words.fetched import CaughtUp, Downloaded
@@ -22,7 +28,52 @@ from core.swarm.words.orders import (
     TrainerOrder,
     WorkNotKept,
 )
-from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.states import StateName
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Write the contribution down, then `offer` it."""
+
+    round: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """The group stands, the round has begun."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The round, or the search for its group, failed: the contribution is free again."""
+
+    round: bytes
+    reason: str
+    samples: int | None
+    """What the group would have brought together, when that was too little for a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The mean is in its vector and may be absorbed."""
+
+    round: bytes
+    before: StateName
+    """The state that all its members held."""
+    record: RoundRecord
+    gives: bool = True
+    """Whether the plan took any of this peer's contribution."""
+    untaken: Untaken | None = None
+    """What it did not take of it."""
+
+    @classmethod
+    def of(cls, plan: Plan, member: int, record: RoundRecord) -> Self:
+        """What the round of a plan came to for one of its members."""
+        before, gives = StateName(plan.epoch, plan.lineage), plan.portion(member) > 0
+        return cls(plan.round, before, record, gives=gives, untaken=untaken_of(plan, member))
+
 
 RoundEvent = Asked | Formed | Missed | Committed
 """What rounds report to those who drive the trainer."""

@@ -1,11 +1,12 @@
-"""Names of states: which parameters and optimiser statistics a peer holds.
+"""Names of states: which parameters and optimiser statistics a peer holds; and files that peers give to each other.
 
 Every optimiser step gives the state a new name, equal for all members of the round.  Which of several states the swarm
 follows does not follow from their names (`core.swarm.presence.branches`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 from core.base.ids import hashed_key
 from core.base.state_header import MARK_BYTES, ORIGIN_BYTES
@@ -69,6 +70,29 @@ class State:
             "checkpoint": self.location,
             "ledger": b"",
         }
+
+
+class StateFile(Protocol):
+    """A checkpoint file that others may have."""
+
+    @property
+    def digest(self) -> bytes:
+        """Root digest of the file's chunks, by which downloaders ask for the state."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The file's length in bytes, which an offer tells before any chunk is sent."""
+
+    @property
+    def chunks(self) -> Sequence[bytes]:
+        """Digest of each chunk of 256 KiB."""
+
+    def read(self, index: int) -> bytes:
+        """One chunk.
+
+        Raises:
+            Problem: the file is gone or unreadable.
+        """
 
 
 def marks_in(joined: bytes) -> tuple[bytes, ...]:

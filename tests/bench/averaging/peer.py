@@ -32,7 +32,7 @@ from core.base.wire import Message
 from core.net.clock import Clock
 from core.session.session import Session
 from core.swarm.rounds.rounds import Rounds, RoundVectors
-from core.swarm.words.round_events import Asked, Committed, Formed, Missed
+from core.swarm.words.outputs import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
 from core.system.one_thread import one_thread

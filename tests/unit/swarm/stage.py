@@ -17,15 +17,15 @@ from core.base.work import Progress
 from core.codecs.codec import norm_of
 from core.dht.events import Found
 from core.dht.records import sign_record
-from core.swarm.catching_up.arrival import INFORMED_AFTER_S
 from core.swarm.catching_up.fetch import Sinks
 from core.swarm.participant import Participant
 from core.swarm.presence.beacon import REPORT_LIFETIME_S
+from core.swarm.trainer_side import INFORMED_AFTER_S
 from core.swarm.words import orders
 from core.swarm.words.answers import StateOffered, TrainerAnswer, TrainerReady
 from core.swarm.words.epoch import Phase
+from core.swarm.words.outputs import Formed
 from core.swarm.words.progress import ProgressReport, encode_report, progress_key
-from core.swarm.words.round_events import Formed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State, StateName, first_state
 from tests.sim.swarm.disk import MemoryFile

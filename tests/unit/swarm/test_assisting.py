@@ -6,7 +6,7 @@ from core.averaging.matchmaking import Call, Wanted
 from core.base.work import Collected, Go, Hold, Stepped
 from core.swarm.epoch.contributing import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assisting
 from core.swarm.words.orders import RoundRecord
-from core.swarm.words.round_events import Asked, Committed
+from core.swarm.words.outputs import Asked, Committed
 from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import Stage, peer, report_of
 

@@ -9,7 +9,7 @@ from core.base.work import Collect, Collected, Stepped
 from core.swarm.epoch.grouping import Stragglers
 from core.swarm.presence.membership import Membership
 from core.swarm.words.orders import Absorb, RoundRecord
-from core.swarm.words.round_events import Committed
+from core.swarm.words.outputs import Committed
 from core.swarm.words.states import State, StateName
 from tests.unit.swarm.stage import FIRST, Stage, own_row, peer, report_of
 from tests.unit.swarm.test_participant import call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.swarm.presence.heldout import heldout_news
+from core.swarm.presence.membership import heldout_news
 from core.swarm.words.orders import HeldoutLearned
 from core.swarm.words.progress import ProgressReport
 from tests.unit.swarm.stage import FIRST, report_of

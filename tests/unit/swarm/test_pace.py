@@ -2,7 +2,7 @@
 
 import math
 
-from core.swarm.pace import TIMES, WINDOW_S, EpochPace
+from core.swarm.standby import TIMES, WINDOW_S, EpochPace
 
 STEP_S = 4.0
 

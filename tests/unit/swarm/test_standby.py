@@ -17,7 +17,7 @@ from core.swarm.presentation import HELPING
 from core.swarm.standby import HELP_BYTES, OWN_VIEW_S, Standby
 from core.swarm.words.facts import Help
 from core.swarm.words.orders import RoundLost, RoundRecord
-from core.swarm.words.round_events import Committed
+from core.swarm.words.outputs import Committed
 from core.swarm.words.states import StateName
 from tests.unit.swarm.stage import FIRST, NUMEL, Stage, peer, plan_of, report_of
 
