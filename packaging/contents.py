@@ -5,13 +5,17 @@ Standard library only; a package holds libraries for the Python that makes it.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import lock_files
 from lock import Tools
@@ -43,6 +47,17 @@ PYSIDE_FILES = ("__init__.py", "_config.py", "_git_pyside_version.py", "support"
 UNUSED = ("bin", "share", "**/tests", "**/*.pyi", "**/*.a", "**/__pycache__", "*.dist-info/direct_url.json")
 
 
+class Packages(NamedTuple):
+    """What packages are made of."""
+
+    site: Path
+    """The folder of packages, which may be used up."""
+    tools: Tools
+    """An environment in which what builds is installed."""
+    wheel: Path
+    """Potluck's own."""
+
+
 def commit_time() -> int:
     """Seconds since 1970 at which the commit was made, or what SOURCE_DATE_EPOCH says: no file is newer."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
@@ -69,6 +84,43 @@ def run(command: list[str], **variables: str) -> str:
     if done.returncode != 0:
         raise SetupProblem(f"This failed: {' '.join(command[:3])}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def packages(out: Path) -> Iterator[Packages]:
+    """The folder of packages of this commit, in `out`, as long as it is needed."""
+    with tempfile.TemporaryDirectory(dir=out) as name:
+        folder = Path(name)
+        tools = Tools(folder)
+        made = Packages(folder / "site", tools, make_wheel(tools, folder / "wheel"))
+        fill(made.site, tools, made.wheel)
+        yield made
+
+
+def main(argv: list[str], words: str | None, make: Callable[[Path, Packages], str]) -> int:
+    """Make one thing of them.
+
+    Args:
+        argv: The folder where it comes to lie.
+        words: How the command is used.
+        make: Makes it in that folder, and returns what is said of it.
+
+    Returns:
+        The exit code.
+    """
+    if len(argv) != 1:
+        sys.stderr.write(f"{words}\n")
+        return 2
+    out = Path(argv[0]).absolute()
+    out.mkdir(parents=True, exist_ok=True)
+    os.umask(0o022)
+    try:
+        with packages(out) as made:
+            print(make(out, made))
+    except SetupProblem as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 2
+    return 0
 
 
 def make_wheel(tools: Tools, folder: Path) -> Path:

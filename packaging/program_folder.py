@@ -8,7 +8,6 @@ library.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +16,7 @@ import contents
 import icons
 import texts
 from lock import Tools
-from steps import ROOT, SetupProblem
+from steps import ROOT
 
 ICONS = {"win32": ("potluck.ico", icons.ico), "darwin": ("potluck.icns", icons.icns)}
 """The file of icons that a program of the system has in it."""
@@ -57,27 +56,11 @@ def build(out: Path, site: Path, tools: Tools) -> Path:
     return out / "potluck"
 
 
-def main(argv: list[str]) -> int:
-    """Make the folder; returns the exit code."""
-    if len(argv) != 1:
-        sys.stderr.write(f"{__doc__}\n")
-        return 2
-    out = Path(argv[0]).absolute()
-    out.mkdir(parents=True, exist_ok=True)
-    os.umask(0o022)
-    try:
-        with tempfile.TemporaryDirectory(dir=out) as folder:
-            tools = Tools(Path(folder))
-            wheel = contents.make_wheel(tools, Path(folder) / "wheel")
-            contents.fill(Path(folder) / "site", tools, wheel)
-            tools.install_locked("release")
-            made = build(out, Path(folder) / "site", tools)
-    except SetupProblem as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 2
-    print(made)
-    return 0
+def make(out: Path, packages: contents.Packages) -> str:
+    """Make the folder; returns its path."""
+    packages.tools.install_locked("release")
+    return str(build(out, packages.site, packages.tools))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(contents.main(sys.argv[1:], __doc__, make))

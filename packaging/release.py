@@ -95,25 +95,22 @@ def make(out: Path, updates: list[str]) -> None:
     """
     out.mkdir(parents=True)
     make_source(out)
-    with tempfile.TemporaryDirectory(dir=out) as name:
-        folder = Path(name)
-        tools = Tools(folder)
-        wheel = contents.make_wheel(tools, folder / "wheel")
-        shutil.copyfile(wheel, out / wheel.name)
-        contents.fill(folder / "site", tools, wheel)
-        tools.install_locked("release")
-        made = str(contents.commit_time())
-        tools.script(ROOT / "packaging" / "bill.py", str(folder / "site"), str(out), texts.version(), made)
+    with contents.packages(out) as packages:
+        shutil.copyfile(packages.wheel, out / packages.wheel.name)
+        packages.tools.install_locked("release")
+        told = (str(packages.site), str(out), texts.version(), str(contents.commit_time()))
+        packages.tools.script(ROOT / "packaging" / "bill.py", *told)
         for kind, build in PACKAGES.items():
             if sys.platform != "linux":
                 print(f"not made here: {kind}, which is made on Linux")
                 continue
-            shutil.copytree(folder / "site", folder / kind, symlinks=True)
-            try:
-                print(f"made: {build(out, folder / kind).name}")
-            except SetupProblem as problem:
-                print(f"not made: {kind}: {problem}")
-        make_program(out, folder / "site", tools, updates)
+            with tempfile.TemporaryDirectory(dir=out) as name:
+                try:
+                    made = build(out, shutil.copytree(packages.site, Path(name) / kind, symlinks=True))
+                    print(f"made: {made.name}")
+                except SetupProblem as problem:
+                    print(f"not made: {kind}: {problem}")
+        make_program(out, packages.site, packages.tools, updates)
     files = sorted(path for path in out.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (out / "SHA256SUMS").write_text(sums, encoding="utf-8")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import shutil
 import sys
 import tempfile
@@ -21,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import contents
 import icons
 import texts
-from lock import Tools
 from steps import ROOT, SetupProblem
 from system_libraries import PACKAGES
 
@@ -187,26 +185,11 @@ def build(out: Path, site: Path) -> Path:
         return make(out, tree)
 
 
-def main(argv: list[str]) -> int:
-    """Make the package; returns the exit code."""
-    if len(argv) != 1:
-        sys.stderr.write(f"{__doc__}\n")
-        return 2
-    out = Path(argv[0]).absolute()
-    out.mkdir(parents=True, exist_ok=True)
-    os.umask(0o022)
-    try:
-        with tempfile.TemporaryDirectory(dir=out) as folder:
-            tools = Tools(Path(folder))
-            wheel = contents.make_wheel(tools, Path(folder) / "wheel")
-            contents.fill(Path(folder) / "site", tools, wheel)
-            package = build(out, Path(folder) / "site")
-    except SetupProblem as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 2
-    print(f"{package.name}: {package.stat().st_size / 1e6:.1f} MB")
-    return 0
+def make_package(out: Path, packages: contents.Packages) -> str:
+    """Make the package; returns its name and size."""
+    package = build(out, packages.site)
+    return f"{package.name}: {package.stat().st_size / 1e6:.1f} MB"
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(contents.main(sys.argv[1:], __doc__, make_package))
