@@ -147,10 +147,12 @@ async def end(process: asyncio.subprocess.Process, *, patience_s: float = END_S)
     """
     if process.stdin is not None:
         process.stdin.close()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(patience_s):
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await process.wait()
+    finally:  # also where this is cancelled meanwhile
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

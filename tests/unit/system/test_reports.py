@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+import os
 import sys
 
 import pytest
 
 from core.base.problems import BadInput, WorkerProblem
-from core.system.reports import answer
+from core.system.reports import answer, reports
 
 ODD = ['{"event": "weather", "code": 1}', "Fetching: 100%", "[1, 2]", '{"no": "event"}']
 
@@ -32,3 +33,27 @@ def test_an_end_without_an_answer_is_a_problem() -> None:
         asyncio.run(answer(child(code=3), ["done"]))
     with pytest.raises(BadInput, match="No"):
         asyncio.run(answer(child('{"event": "problem", "code": "bad_input", "message": "No.", "hint": ""}'), ["done"]))
+
+
+def test_child_that_lingers_ends_with_who_waits_for_it() -> None:
+    """A parent that is told to end waits for nobody, and leaves nobody behind."""
+    script = 'import os, time\nprint(\'{"event": "done", "pid": %d}\' % os.getpid(), flush=True)\ntime.sleep(60)'
+
+    async def run() -> int:
+        found, ending = [], asyncio.Event()
+
+        async def ask() -> None:
+            async with reports([sys.executable, "-c", script], ["done"]) as said:
+                found.append((await anext(said))["pid"])
+                ending.set()
+
+        task = asyncio.create_task(ask())
+        await ending.wait()
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return found[0]
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(asyncio.run(run()), 0)
