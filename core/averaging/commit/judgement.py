@@ -53,8 +53,16 @@ class Judgement:
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
         """Whether the means may be committed already: then none is made anew."""
-        self.differed = self.doubted = frozenset[int]()
-        """Members that voted, with few others, for other means, or told false sums; that made these means."""
+        self.differed = frozenset[int]()
+        """Members that voted, with few others, for other means, or told false sums."""
+        self._lied = frozenset[int]()
+        """Members whose means were not what most others hold, or not what sums prove."""
+
+    @property
+    def doubted(self) -> Members:
+        """Members that may have made false means: no word of who has lied itself makes one doubted."""
+        liars = self.differed | self._ignored
+        return self._lied.union(*(makers for member, makers in self._apart.items() if member not in liars))
 
     def on(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
         """What follows when all have voted.
@@ -83,7 +91,7 @@ class Judgement:
             else:
                 for member in (member for member, vote in votes.items() if vote[share] != common):
                     apart[member].add((share, version))
-        self.doubted |= {reports.reducers[share] for share in anew - reports.second_hand}
+        self._lied |= {reports.reducers[share] for share in anew - reports.second_hand}
         insisting = frozenset(member for member, shares in apart.items() if shares & self._given[member])
         self.differed |= insisting - self._ignored
         # Less than half of the reducers lie to a member, so one that differs on more is not given everything again.
@@ -133,7 +141,7 @@ class Judgement:
                 continue
             for member in differing:
                 apart.setdefault(member, []).append(share)
-        self.doubted |= liars
+        self._lied |= liars
         ruling = self._between(apart, anew)
         excluded = ruling.excluded.union(*again.values()) - {reports.me}
         return ruling._replace(excluded=excluded, own=ruling.own | own)
@@ -156,7 +164,6 @@ class Judgement:
         insisting = frozenset(m for m in shares if reports.me in makers[m] or len(self._apart[m]) > most)
         excluded = frozenset(shares) if self.pinned else insisting | (self._ignored & shares.keys())
         self.differed |= insisting - self._ignored
-        self.doubted |= frozenset[int]().union(*(makers[member] for member in shares.keys() - excluded))
         again = frozenset(share for member in shares.keys() - excluded for share in shares[member])
         own, self._disputed = again & self._disputed, self._disputed | again
         return Ruling(tuple(sorted({*anew, *again})), excluded, own=own)

@@ -33,6 +33,7 @@ def test_member_that_accuses_one_reducer_after_another_is_named(members: int) ->
         assert max(end.outcome.versions) <= 2
         if place == leader:
             assert end.outcome.seen[Kind.DIFFERED] == {round_.plan.peers[accuser]}
+            assert not end.outcome.seen.get(Kind.DOUBTED), "its word is known for a lie"
 
 
 @pytest.mark.parametrize("members", [5, 8, 16])
