@@ -63,9 +63,12 @@ def here(look: LinkLook) -> list[tuple[str, str, str]]:
     computer, cost = look.computer, look.estimate
     cards = "".join(f", {text.one_line(card)}" for card in computer.cards)
     threads = tr("{threads} of {cores} processor threads, at low priority{cards}")
+    lives = tr("Parts of the model live on members' computers and answer the others: here up to {size} of memory more.")
+    experts = [("experts", tr("Experts"), lives.format(size=text.size(cost.experts_bytes)))]
     return [
         ("processor", tr("Computes on"), threads.format(threads=computer.threads, cores=computer.cores, cards=cards)),
         ("memory", tr("Memory"), _beside(cost.memory_bytes, tr("{size} in this computer"), computer.memory_bytes)),
+        *(experts if cost.experts_bytes else []),
         ("disk", tr("Disk"), _beside(cost.disk_bytes, tr("{size} are free"), computer.disk_free_bytes)),
         ("line", tr("Network"), _line(look)),
         ("reach", tr("How others reach it"), _reach(look)),

@@ -35,6 +35,8 @@ class JoinEstimate(msgspec.Struct, frozen=True, kw_only=True):
     disk_bytes: int | None = None
     epoch_bytes: int | None = None
     """Upper bound on what is sent in an epoch, and on what is received."""
+    experts_bytes: int = 0
+    """Memory that experts may take which live here, beside `memory_bytes`; 0: the model has none, or it is unknown."""
     share: float | None = None
     """This computer's part of the collaboration's samples, if it is as fast as the others on average."""
     day_bytes: float | None = None

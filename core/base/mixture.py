@@ -15,6 +15,8 @@ PLACES_MAX: Final = 65_536
 EXPERT_BYTES_MAX: Final = 512 * 1024 * 1024
 """Upper bound on the parameters of one expert, bytes of float32: a volunteer's computer holds them."""
 NUMBER_BYTES: Final = 4
+VECTORS: Final = {"adamw": 4, "sgd": 3}
+"""Vectors of an expert's size in its host's memory: parameters, gradients, and the optimiser's own."""
 
 Size = Annotated[int, Meta(ge=2, le=256)]
 Decay = Annotated[float, Meta(ge=0, lt=1)]
@@ -100,6 +102,11 @@ class ExpertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def expert_bytes(self) -> int:
         """Bytes of an expert's parameters in float32."""
         return NUMBER_BYTES * self.expert_numel
+
+    @property
+    def hosting_bytes(self) -> int:
+        """Bytes of memory that an expert takes at its host."""
+        return VECTORS[self.optimizer.name] * self.expert_bytes
 
     @property
     def owner_most(self) -> int:

@@ -34,6 +34,12 @@ MIXTURES: Final = frozenset({"digits", "gpt-experts"})
 """Tasks whose models have layers of experts."""
 
 
+def sample_rows(task: str, numbers: Mapping[str, object]) -> int | None:
+    """Number of rows that each layer's experts get of a sample; None: a manifest's numbers do not tell."""
+    length = 1 if task == "digits" else numbers.get("length")
+    return length if isinstance(length, int) else None
+
+
 BESIDE_NO_EXPERTS: Final = frozenset({"local", "fp16"})
 """A rule whose steps would change the trunk between two stages of a batch, and a precision whose loss is scaled anew
 when a gradient is whole."""

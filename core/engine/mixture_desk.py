@@ -17,6 +17,7 @@ from core.base.arrays import np
 from core.base.ids import AccountId, PeerId, short
 from core.base.manifest import Manifest
 from core.base.mixture import ExpertNumbers
+from core.base.tasks import sample_rows
 from core.codecs.registry import codec_of
 from core.engine.allowed_use import share_of
 from core.engine.experts_here import ExpertsHere
@@ -206,9 +207,8 @@ def mixture_desks(
 
 def _rows(manifest: Manifest) -> tuple[int, int]:
     """Rows of a sample and of a trainer's batch, by the task's numbers; what is not told is as large as it can be."""
-    length = 1 if manifest.task == "digits" else manifest.numbers.get("length")
     samples = manifest.numbers.get("micro_batch")
-    of_sample = length if isinstance(length, int) else ROWS_MAX
+    of_sample = sample_rows(manifest.task, manifest.numbers) or ROWS_MAX
     return of_sample, min(ROWS_MAX, of_sample * samples) if isinstance(samples, int) else ROWS_MAX
 
 

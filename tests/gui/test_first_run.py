@@ -190,7 +190,10 @@ def test_what_is_not_known_is_said_so():
     assert link_look.estimate(look.estimate) == "Known after the start only: share, power, traffic a day."
     rows = {name: words for name, _, words in link_look.here(look)}
     assert rows["memory"].startswith("Not known before the start")
-    known = JoinEstimate(share=0.03, watts=45.0, day_bytes=1.2e9, memory_bytes=9 * 10**9)
+    assert "experts" not in rows
+    known = JoinEstimate(share=0.03, watts=45.0, day_bytes=1.2e9, memory_bytes=9 * 10**9, experts_bytes=4 * 10**8)
+    more = {name: words for name, _, words in link_look.here(msgspec.structs.replace(look, estimate=known))}
+    assert "here up to 400 MB of memory more" in more["experts"]
     assert (
         link_look.estimate(known)
         == "About 3 % of this collaboration, 45 W while it computes, 1.2 GB a day: an estimate."

@@ -23,7 +23,15 @@ from core.cli.organiser.changes import changes_of
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.parsing.quantities import read_rate
 from core.cli.printing.say import say_json
-from core.cli.volunteer.needs import ExpertNeeds, Needs, expert_needs, expert_sentences, needs_of, sent_in_epoch
+from core.cli.volunteer.needs import (
+    ExpertNeeds,
+    Needs,
+    asked_for_sample,
+    expert_needs,
+    expert_sentences,
+    needs_of,
+    sent_in_epoch,
+)
 from core.engine.founding import Prepared, found, prepare
 from core.engine.text.data_secrets import kept_secrets, secret_names
 from core.storage.recipes import called, open_recipe
@@ -162,13 +170,10 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
     manifest = charter.manifest
     alone_s = manifest.target_samples / measured["samples_per_s"]
     sent = sent_in_epoch(prepared.costs.parameters, manifest, args.peers)
-    averaging_s, together_s = sent / upload, alone_s / args.peers
+    calls = sum(asked_for_sample(manifest)) * manifest.target_samples / args.peers * (args.peers - 1) / args.peers
+    averaging_s, together_s = sent / upload, max(alone_s / args.peers, calls / upload)
     busy_s = max(averaging_s, together_s) if manifest.averaging.overlaps else averaging_s + together_s
     epoch_s = busy_s + measured["step_s"]
-    experts = None
-    if manifest.mixture is not None:
-        speed_s = measured["samples_per_s"]
-        experts = expert_needs(prepared.costs, manifest, manifest.mixture, samples_per_s=speed_s, peers=args.peers)
     return RecipePlan(
         needs=needs_of(prepared.costs, manifest, blob_bytes=blobs),
         device=measured["device"],
@@ -183,8 +188,8 @@ async def _plan(args: argparse.Namespace, chosen: Chosen) -> RecipePlan:
         upload_bytes_s=upload,
         averaging_s=averaging_s,
         epoch_s=epoch_s,
-        hour_bytes=sent * HOUR_S / epoch_s,
-        experts=experts,
+        hour_bytes=(sent + calls) * HOUR_S / epoch_s,
+        experts=expert_needs(prepared.costs, manifest, samples_per_s=measured["samples_per_s"], peers=args.peers),
     )
 
 

@@ -16,7 +16,7 @@ from core.api.settings import CPU
 from core.base.data_source import MEMBERS
 from core.base.manifest import Manifest
 from core.base.problems import Problem
-from core.cli.volunteer.needs import needs_of, sent_in_epoch
+from core.cli.volunteer.needs import asked_for_sample, needs_of, sent_in_epoch
 from core.engine.founding import Costs
 from core.joining.look import Invited
 from core.net.addresses.interfaces import own_hosts
@@ -32,6 +32,8 @@ SAMPLE_TOKENS: Final = 512
 """Length of a sample whose manifest does not say how long it is, tokens."""
 TOKEN_BYTES: Final = 4.0
 """Rule of thumb: text of a token, as it lies on a server; packed text is a third of that."""
+LETTERS: Final = frozenset({"gpt", "gpt-experts"})
+"""Tasks whose tokens are letters."""
 OPTIMIZER_BYTES: Final = 8.0
 """Upper bound on what an optimiser remembers for each parameter: two numbers of four bytes."""
 CARD_QUERY: Final = ("nvidia-smi", "--query-gpu=name,power.limit", "--format=csv,noheader,nounits")
@@ -70,12 +72,16 @@ async def estimate(invited: Invited, here: ComputerFacts) -> JoinEstimate:
     if present is not None and present.samples_per_s > 0:
         faster = present.samples_per_s * (present.computers + 1) / max(1, present.computers)
         epochs = DAY_S * faster / manifest.target_samples
-        data_day_bytes = data_of(manifest, samples=DAY_S * present.samples_per_s / max(1, present.computers))
+        samples = DAY_S * present.samples_per_s / max(1, present.computers)
+        data_day_bytes = data_of(manifest, samples=samples)
+        elsewhere = present.computers / (present.computers + 1)
         day_bytes = 2 * epochs * sent_in_epoch(costs.parameters, manifest, present.computers + 1)
+        day_bytes += 2 * samples * elsewhere * sum(asked_for_sample(manifest))
     return JoinEstimate(
         memory_bytes=needs.memory_bytes,
         disk_bytes=needs.disk_bytes,
         epoch_bytes=needs.epoch_bytes,
+        experts_bytes=min(needs.experts_bytes, psutil.virtual_memory().available // 2),
         share=share,
         day_bytes=day_bytes,
         data_day_bytes=data_day_bytes,
@@ -94,7 +100,7 @@ def data_of(manifest: Manifest, *, samples: float) -> float:
     remote = sum(source.share for source in manifest.sources if source.host or source.address == MEMBERS)
     length = manifest.numbers.get("sequence_length", manifest.numbers.get("length", SAMPLE_TOKENS))
     tokens = float(length) if isinstance(length, int | float) else SAMPLE_TOKENS
-    token_bytes = 1.0 if manifest.task == "gpt" else TOKEN_BYTES
+    token_bytes = 1.0 if manifest.task in LETTERS else TOKEN_BYTES
     return samples * remote / whole * tokens * token_bytes
 
 
@@ -121,6 +127,7 @@ def rows_of(shown: LinkLook) -> list[tuple[str, str]]:
         ("Taking part", f"{amount(shown.computers)} computers now" if shown.computers is not None else "not told"),
         ("This computer", f"{here.threads} of {here.cores} processor threads{cards}"),
         ("Memory", f"about {_of(cost.memory_bytes, unknown)}; this computer has {volume(here.memory_bytes)}"),
+        *([("", f"up to {volume(cost.experts_bytes)} more, for experts that live here")] if cost.experts_bytes else []),
         ("Disk", f"about {_of(cost.disk_bytes, unknown)}; {volume(here.disk_free_bytes)} are free"),
         ("Your share", _share(cost.share) or unknown),
         ("Power", f"about {amount(cost.watts)} W while it computes (a rule of thumb)" if cost.watts else unknown),

@@ -7,7 +7,7 @@ import msgspec
 
 from core.api.numbers import amount, lasting, volume
 from core.base.manifest import Manifest
-from core.base.mixture import ExpertNumbers
+from core.base.tasks import sample_rows
 from core.codecs.registry import FEEDBACK, number_bytes
 from core.engine.founding import Costs
 
@@ -22,8 +22,10 @@ CHECKPOINTS = 3
 
 HOME_LINES: Final = ((40, 10), (100, 40))
 """Lines of homes, Mbit/s down and up."""
-EXPERT_VECTORS: Final = 4
-"""Vectors of an expert's size at its host: parameters, gradients, and two of the optimiser."""
+HOST_PROGRAM_BYTES: Final = 300_000_000
+"""The worker that hosts, before there is an expert."""
+FILES_KEPT: Final = 2
+"""Files of an expert that each computer keeps which has any."""
 HOST_BYTES: Final = 4_000_000_000
 """Memory that a host of 8 GB gives to experts."""
 FILE_NUMBER_BYTES: Final = 2
@@ -50,6 +52,8 @@ class Needs(msgspec.Struct, frozen=True, kw_only=True):
     """What a newcomer downloads: the collaboration's files and its newest state."""
     epoch_bytes: int
     """Upper bound on what is sent in an epoch, and on what is received."""
+    experts_bytes: int = 0
+    """Memory for the experts that may live there, beside `memory_bytes`; where less is free, fewer do."""
 
 
 def needs_of(costs: Costs, manifest: Manifest, *, blob_bytes: int) -> Needs:
@@ -57,9 +61,14 @@ def needs_of(costs: Costs, manifest: Manifest, *, blob_bytes: int) -> Needs:
 
     Args:
         costs: Costs of the model and the optimiser.
-        manifest: Rule, averaging.
+        manifest: Rule, averaging, experts.
         blob_bytes: Size of the collaboration's files.
     """
+    files, experts_bytes = 0, 0
+    if (numbers := manifest.mixture) is not None:
+        hosted = numbers.layers * numbers.owner_most
+        files = FILE_NUMBER_BYTES * FILES_KEPT * (1 + KEEPERS) * hosted * numbers.expert_numel
+        experts_bytes = HOST_PROGRAM_BYTES + hosted * numbers.hosting_bytes
     state = FLOAT_BYTES + costs.optimizer_bytes
     overlap = FLOAT_BYTES if manifest.averaging.overlaps else 0
     local = 0 if isinstance(manifest.rule, msgspec.UnsetType) else 3 * FLOAT_BYTES
@@ -69,9 +78,10 @@ def needs_of(costs: Costs, manifest: Manifest, *, blob_bytes: int) -> Needs:
         parameters=costs.parameters,
         memory_bytes=PROGRAM_BYTES + round(costs.parameters * held) + costs.activation_bytes,
         memory_sample_bytes=costs.activation_bytes,
-        disk_bytes=blob_bytes + round(costs.parameters * (CHECKPOINTS * state + 2 * FLOAT_BYTES + residuals)),
+        disk_bytes=blob_bytes + files + round(costs.parameters * (CHECKPOINTS * state + 2 * FLOAT_BYTES + residuals)),
         download_bytes=blob_bytes + round(costs.parameters * state),
-        epoch_bytes=sent_in_epoch(costs.parameters, manifest),
+        epoch_bytes=sent_in_epoch(costs.parameters, manifest) + manifest.target_samples * asked_for_sample(manifest)[0],
+        experts_bytes=experts_bytes,
     )
 
 
@@ -89,8 +99,22 @@ def sent_in_epoch(parameters: int, manifest: Manifest, peers: int | None = None)
     return round(factor * parameters * number_bytes(manifest.averaging.codec))
 
 
+def asked_for_sample(manifest: Manifest) -> tuple[int, int]:
+    """What a trainer sends to experts for one sample, forward and backward, and what comes back, bytes.
+
+    The hosts receive and send as much, so of equal computers each carries the sum of both in each direction.
+    """
+    numbers = manifest.mixture
+    if numbers is None:
+        return 0, 0
+    rows = (sample_rows(manifest.task, manifest.numbers) or 1) * numbers.layers * numbers.top
+    row = number_bytes(numbers.codec) * numbers.width
+    return round(3 * row * rows), round(2 * row * rows)  # x; x and the gradient; the answer, and its gradient
+
+
 def sentences(needs: Needs) -> str:
     """The needs for people, a line each."""
+    experts = f"\n  experts  up to {volume(needs.experts_bytes)} of memory more, for those that live there"
     return (
         f"Parameters: {amount(needs.parameters)}.\n"
         f"A volunteer's computer needs\n"
@@ -98,6 +122,7 @@ def sentences(needs: Needs) -> str:
         f"that it computes at the same time\n"
         f"  disk     {volume(needs.disk_bytes)}, beside Potluck itself\n"
         f"  network  {volume(needs.download_bytes)} to join, then up to {volume(needs.epoch_bytes)} each way an epoch"
+        + (experts if needs.experts_bytes else "")
     )
 
 
@@ -133,23 +158,21 @@ class ExpertNeeds(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[LineNeeds, ...]
 
 
-def expert_needs(
-    costs: Costs, manifest: Manifest, numbers: ExpertNumbers, *, samples_per_s: float, peers: int
-) -> ExpertNeeds:
-    """The needs of a mixture.
+def expert_needs(costs: Costs, manifest: Manifest, *, samples_per_s: float, peers: int) -> ExpertNeeds | None:
+    """The needs of a mixture; None: the model has no experts.
 
     Args:
         costs: Costs of the trunk and the optimiser.
-        manifest: Target, averaging.
-        numbers: The mixture's.
+        manifest: Target, averaging, experts, length of a sample.
         samples_per_s: What one computer computes, trunk and experts.
         peers: Number of computers.
     """
+    numbers = manifest.mixture
+    if numbers is None:
+        return None
     experts = numbers.layers * numbers.live
-    row = number_bytes(numbers.codec) * numbers.width
-    rows = numbers.layers * numbers.top
-    sent, received = round(3 * row * rows), round(2 * row * rows)  # x; x and the gradient; the answer, and its gradient
-    memory = experts * numbers.expert_bytes * EXPERT_VECTORS
+    sent, received = asked_for_sample(manifest)
+    memory = experts * numbers.hosting_bytes
     dense = costs.parameters + experts * numbers.expert_numel
     file_bytes = FILE_NUMBER_BYTES * numbers.expert_numel
     copies = file_bytes * experts / peers * (KEEPERS if file_bytes <= KEEPER_BYTES else 1)

@@ -38,8 +38,6 @@ KEPT: Final = 2
 """Number of files of one expert that are kept, the newest."""
 HALF_MAX: Final = 65_000.0
 """Largest magnitude that is written as float16."""
-COPIES: Final = {"adamw": 4, "sgd": 3}
-"""Vectors of an expert's size that it takes in memory: parameters, gradients, and the optimiser's own."""
 
 DEVICE_SHARE: Final = 1 / 2
 """Part of a graphics card's free memory that experts may take: the worker that trains needs some, too."""
@@ -89,7 +87,7 @@ class ExpertBank:
         self._device = device
         self._usual: dict[int, UsualNorm] = {}
         memory_bytes = int(min(memory_bytes, DEVICE_SHARE * _free_bytes(device)))
-        self.places_max = memory_bytes // (COPIES[numbers.optimizer.name] * numbers.expert_bytes)
+        self.places_max = memory_bytes // numbers.hosting_bytes
         """Number of experts for which there is memory."""
         self.experts: dict[Expert, HostedExpert] = {}
         self._files: dict[Expert, Path] = {}

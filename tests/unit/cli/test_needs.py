@@ -7,7 +7,14 @@ import pytest
 
 from core.base.manifest import AveragingNumbers
 from core.base.mixture import ExpertNumbers
-from core.cli.volunteer.needs import expert_needs, expert_sentences, needs_of, sent_in_epoch, sentences
+from core.cli.volunteer.needs import (
+    asked_for_sample,
+    expert_needs,
+    expert_sentences,
+    needs_of,
+    sent_in_epoch,
+    sentences,
+)
 from core.engine.founding import Costs
 from tests.unit.training.small import MANIFEST, learner
 
@@ -62,8 +69,9 @@ def test_needs_are_said_in_units_that_people_know() -> None:
 
 def test_experts_take_what_calls_carry_and_hosts_hold() -> None:
     numbers = ExpertNumbers(layers=4, grid=(8, 8), live=64, top=4, width=1024, codec="raw", owner_share=0.25)
-    manifest = msgspec.structs.replace(MANIFEST, target_samples=1000)
-    found = expert_needs(COSTS, manifest, numbers, samples_per_s=100.0, peers=10)
+    manifest = msgspec.structs.replace(MANIFEST, task="digits", experts=numbers, target_samples=1000)
+    found = expert_needs(COSTS, manifest, samples_per_s=100.0, peers=10)
+    assert found is not None
     expert = 2 * 1024 * 4096 + 4096**2 + 6 * 4096 + 1024
     assert (found.experts, found.expert_bytes) == (256, 4 * expert)
     assert found.memory_bytes == 256 * 16 * expert
@@ -83,10 +91,32 @@ def test_experts_take_what_calls_carry_and_hosts_hold() -> None:
 
 def test_a_plan_says_where_averaging_the_whole_model_is_faster() -> None:
     numbers = ExpertNumbers(layers=4, live=16, width=64)
-    few = msgspec.structs.replace(MANIFEST, target_samples=1_000_000)
+    few = msgspec.structs.replace(MANIFEST, task="digits", experts=numbers, target_samples=1_000_000)
     costs = msgspec.structs.replace(COSTS, parameters=55_690)
-    found = expert_needs(costs, few, numbers, samples_per_s=1e5, peers=8)
+    found = expert_needs(costs, few, samples_per_s=1e5, peers=8)
+    assert found is not None
     said = expert_sentences(found, peers=8)
     assert said.count("Averaging the whole model instead would be faster there") == 2
     assert "at least 4 hosts" in said
     assert "which their lines bound" in said
+
+
+def test_a_letter_is_a_row_of_its_own() -> None:
+    """Twenty letters of a sample are twenty rows at the experts of each layer."""
+    numbers = ExpertNumbers(layers=3, live=16, top=4, width=64, codec="raw")
+    letters = msgspec.structs.replace(MANIFEST, task="gpt-experts", numbers={"length": 20}, experts=numbers)
+    assert asked_for_sample(letters) == (20 * 3 * 4 * 3 * 256, 20 * 3 * 4 * 2 * 256)
+
+
+def test_volunteers_are_told_what_experts_take_of_their_computers() -> None:
+    numbers = ExpertNumbers(layers=4, live=16, top=4, width=64, codec="raw", owner_share=0.25)
+    plain = msgspec.structs.replace(MANIFEST, task="digits", target_samples=1000)
+    mixture = msgspec.structs.replace(plain, experts=numbers)
+    without, found = (needs_of(COSTS, one, blob_bytes=0) for one in (plain, mixture))
+    expert = 2 * 64 * 256 + 256**2 + 6 * 256 + 64
+    assert without.experts_bytes == 0
+    assert found.experts_bytes == 300_000_000 + 16 * 4 * 4 * expert  # one in four of 64, with what AdamW remembers
+    assert found.epoch_bytes - without.epoch_bytes == 1000 * 3 * 256 * 16
+    assert found.disk_bytes - without.disk_bytes == 16 * 3 * 2 * 2 * expert  # its own and two others', two files each
+    assert "experts  up to 325.58 MB of memory more" in sentences(found)
+    assert "experts" not in sentences(without)
