@@ -100,9 +100,10 @@ class HomePage(AskingPage):
             line.setVisible(bool(words))
         hoped = page_text.unmeasured() if self.store.steers else ""
         self._model.setText(page_text.guesses(meaning) or hoped)
+        self.trying.setVisible(snapshot.hosting is None)  # a model with experts is not whole here
         if snapshot.today.day:
             self._today.setText(text.duration(snapshot.today.seconds))
-            said = (page_text.gift(snapshot.today), page_text.hosting(snapshot.hosting))
+            said = (page_text.gift(snapshot.today), page_text.hosting(snapshot.hosting, snapshot.today))
             self._gift.setText(" ".join(filter(None, said)))
             self._show_days(snapshot.today)
 

@@ -113,13 +113,14 @@ def gift(today: DayGift) -> str:
     return f"{said} {traffic.format(sent=size(today.bytes_sent), received=size(today.bytes_received))}{power}"
 
 
-def hosting(view: HostingView | None) -> str:
+def hosting(view: HostingView | None, today: DayGift) -> str:
     """What this computer does for the experts of a mixture; empty: the model has none, or none lives here."""
     if view is None or not view.experts:
         return ""
+    answered = count(today.answered)
     if view.experts == 1:
-        return tr("Hosting one expert: {requests} requests answered.", count(view.answered))
-    return tr("Hosting {experts} experts: {requests} requests answered.", count(view.experts), count(view.answered))
+        return tr("Hosting one expert: {requests} requests answered today.", answered)
+    return tr("Hosting {experts} experts: {requests} requests answered today.", count(view.experts), answered)
 
 
 def kilowatt_hours(*days: DayGift) -> float:

@@ -23,6 +23,8 @@ class DayGift(msgspec.Struct, frozen=True, kw_only=True):
     """Samples that were averaged, by the receipts of that day, whether or not a model has kept the round."""
     bytes_sent: int = 0
     bytes_received: int = 0
+    answered: int = 0
+    """Requests that experts which live here have answered."""
     joules: float = 0.0
     """Drawn more than by an idle computer, as far as that is known (`core.engine.remembered.gift.drawn_watts`)."""
 

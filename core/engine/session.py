@@ -253,6 +253,7 @@ class VolunteerSession:
             samples=self.journal.receipts.credit(self._session.peer.me).samples,
             bytes_sent=stats.bytes_sent,
             bytes_received=stats.bytes_received,
+            answered=sum(one.exchange.host.replies for one in self.experts),
         )
 
     def _on_event(self, event: Any, _now: float) -> None:

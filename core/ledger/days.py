@@ -31,6 +31,7 @@ class GiftTotals:
     samples: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    answered: int = 0
     joules: float = 0.0
 
     def __sub__(self, other: "GiftTotals") -> "GiftTotals":
@@ -40,6 +41,7 @@ class GiftTotals:
             samples=max(0, self.samples - other.samples),
             bytes_sent=max(0, self.bytes_sent - other.bytes_sent),
             bytes_received=max(0, self.bytes_received - other.bytes_received),
+            answered=max(0, self.answered - other.answered),
             joules=max(0.0, self.joules - other.joules),
         )
 
@@ -71,6 +73,7 @@ class Days:
             samples=min(COUNT_MAX, before.samples + given.samples),
             bytes_sent=min(COUNT_MAX, before.bytes_sent + given.bytes_sent),
             bytes_received=min(COUNT_MAX, before.bytes_received + given.bytes_received),
+            answered=min(COUNT_MAX, before.answered + given.answered),
             joules=before.joules + given.joules,
         )
         for old in sorted(self._days)[:-DAYS_MAX]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from core.api.numbers import volume
 from core.base.ids import PeerId
 from core.base.mixture import ExpertNumbers
 from core.base.problems import Sentence
@@ -218,7 +219,10 @@ class ExpertWorker:
 
     def _ready(self, frame: frames.ExpertsReady) -> None:
         """The worker says for how many experts there is memory: fewer than before, where it ran out."""
-        if frame.places_max < self.places_max and len(self._wanted) >= frame.places_max:
+        if not frame.places_max and (self.places_max or not self.computes_on):
+            none = "No expert of the model lives here: each takes {size} of memory, and too little is free."
+            self.notice(Sentence(none, volume(self._place.numbers.hosting_bytes)))
+        elif frame.places_max < self.places_max and len(self._wanted) >= frame.places_max:
             self.notice(Sentence("There is memory for {count} experts.", frame.places_max))
         self.computes_on, self.places_max = frame.device, frame.places_max
         for (layer, place), path in self._wanted.items():

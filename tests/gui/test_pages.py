@@ -7,7 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from core.api import verdict as verdicts
-from core.api.snapshot import LossView
+from core.api.reports import DayGift
+from core.api.snapshot import HostingView, LossView
 
 
 def words(window) -> str:
@@ -69,6 +70,21 @@ def test_model_page_shows_curves_speed_and_peers(parts, examples):
     QTest.mouseClick(page.details.button, Qt.MouseButton.LeftButton)
     assert "The curves show the loss (nats)" in page.details.words
     assert "Held-out loss: " in page.details.words
+
+
+def test_model_with_experts_is_saved_and_not_tried(parts, examples):
+    """They live on many computers, so no program here has the whole model."""
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    page = open_page(parts, "model")
+    assert page.trying.isVisibleTo(page)
+    gift = DayGift(day="2026-11-24", seconds=60.0, answered=12_400)
+    parts.store.put(msgspec.structs.replace(examples.snapshot(), hosting=HostingView(6, answered=40_000), today=gift))
+    assert not page.trying.isVisibleTo(page)
+    assert "all parts of the model, which live on many computers" in words(page)
+    open_page(parts, "home")
+    assert not parts.home.trying.isVisibleTo(parts.home)
+    assert "Hosting 6 experts: 12 400 requests answered today." in words(parts.home)
 
 
 def test_people_page_says_my_place(parts, examples):

@@ -43,7 +43,7 @@ TRAINER = PeerId(bytes(32))
 class Stage:
     """A host's machine and its worker, without a network."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, memory_bytes=1 << 30):
         limits = HostLimits(bytes_max=1 << 24, rows_max=64)
         self.host = ExpertHost(codec=CODEC, numbers=NUMBERS.width, limits=limits, trace=Trace())
         self.told: asyncio.Queue[object] = asyncio.Queue()
@@ -53,14 +53,15 @@ class Stage:
             folder=folder / "experts",
             log=folder / "log",
             share=lambda: WorkerShare("cpu", 1),
-            memory_bytes=lambda: 1 << 30,
+            memory_bytes=lambda: memory_bytes,
         )
+        self.notices, self.changed = [], asyncio.Event()
         self.worker = ExpertWorker(
             place,
             trainers=TrainersKnown(account=lambda peer: peer[:16], counted=lambda _: True),
             tell=self.tell,
-            changed=lambda: None,
-            notice=lambda _: None,
+            changed=self.changed.set,
+            notice=self.notices.append,
             random=Random(0),
         )
 
@@ -94,9 +95,9 @@ class Stage:
         return np.frombuffer(reply.payload, np.float32).reshape(reply.rows, NUMBERS.width), reply.version
 
 
-def play(folder, act):
+def play(folder, act, **given):
     async def go():
-        stage = Stage(folder)
+        stage = Stage(folder, **given)
         running = asyncio.create_task(stage.worker.run())
         stage.worker.keeper.resume()
         try:
@@ -106,6 +107,19 @@ def play(folder, act):
             running.cancel()
 
     asyncio.run(go())
+
+
+def test_too_little_memory_for_one_expert_is_told(tmp_path):
+    async def act(stage):
+        async with asyncio.timeout(PATIENCE_S):
+            while not stage.worker.computes_on:
+                await stage.changed.wait()
+                stage.changed.clear()
+        assert stage.worker.places_max == 0
+        [said] = map(str, stage.notices)
+        assert said == "No expert of the model lives here: each takes 406.02 kB of memory, and too little is free."
+
+    play(tmp_path, act, memory_bytes=NUMBERS.hosting_bytes - 1)
 
 
 def drawn(seed, rows=8):

@@ -65,7 +65,10 @@ def status_text(snapshot: Snapshot) -> str:
         rows.append(("Text", clean(_data(snapshot.data))))
     if (hosting := snapshot.hosting) is not None:
         wait = f", 95 of 100 within {max(1, round(1000 * hosting.wait_s))} ms" if hosting.wait_s else ""
-        rows.append(("Experts", f"hosting {hosting.experts:,}: {hosting.answered:,} requests answered{wait}"))
+        answered = f"{amount(snapshot.today.answered)} requests answered today{wait}"
+        rows.append(
+            ("Experts", f"hosting {hosting.experts:,}: {answered}" if hosting.experts else "none lives here now")
+        )
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
         up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 
 from core.api.hints import Hint
 from core.api.modes import OFF, Switches, UseSwitch
-from core.api.snapshot import Notice, ReachView
+from core.api.reports import DayGift
+from core.api.snapshot import HostingView, Notice, ReachView
 from core.api.turns import PassedOver, WhyNot
 from core.cli.printing.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
@@ -37,6 +38,13 @@ def test_status_tells_whom_an_upload_limit_holds_up():
 def test_status_tells_what_is_not_served():
     text = status_text(a_snapshot(passed_over=(PassedOver("07", "Poems\n", WhyNot.ENDED),)))
     assert "Not served     Poems : has come to its end\n" in text
+
+
+def test_status_tells_what_experts_have_answered_today():
+    today = DayGift(day="2026-11-24", answered=12_400)
+    text = status_text(a_snapshot(hosting=HostingView(6, answered=40_000, wait_s=0.02), today=today))
+    assert "Experts        hosting 6: 12 400 requests answered today, 95 of 100 within 20 ms" in text
+    assert "Experts        none lives here now" in status_text(a_snapshot(hosting=HostingView(0)))
 
 
 def test_leaderboard():

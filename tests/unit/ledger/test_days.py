@@ -29,8 +29,8 @@ def clock():
 
 def test_days_add_up_and_survive_a_restart(tmp_path, clock):
     days = Days(tmp_path, clock)
-    days.add(GiftTotals(seconds=60, samples=100, bytes_sent=5, bytes_received=6))
-    days.add(GiftTotals(seconds=30, samples=20))
+    days.add(GiftTotals(seconds=60, samples=100, bytes_sent=5, bytes_received=6, answered=7))
+    days.add(GiftTotals(seconds=30, samples=20, answered=2))
     clock.now += DAY_S
     days.add(GiftTotals(seconds=10))
     days.save()
@@ -39,7 +39,7 @@ def test_days_add_up_and_survive_a_restart(tmp_path, clock):
         ("2026-11-24", 90, 120),
         ("2026-11-25", 10, 0),
     ]
-    assert (again.days[0].bytes_sent, again.days[0].bytes_received) == (5, 6)
+    assert (again.days[0].bytes_sent, again.days[0].bytes_received, again.days[0].answered) == (5, 6, 9)
     assert (again.today, again.streak) == ("2026-11-25", 2)
 
 
