@@ -72,7 +72,9 @@ class ModelPage(Page):
         said = text.chart([CurvePoint(epoch, loss, None) for epoch, loss in training], bare)
         self.training.show_points(training, level=None, said=said)
         self.details.explain(page_text.details(points, meaning))
-        self.saving.collaboration = collaboration.name if collaboration is not None else ""
+        name, has_experts = collaboration.name if collaboration is not None else "", snapshot.hosting is not None
+        self.saving.show_model(name, has_experts=has_experts)
+        self.trying.setVisible(not has_experts)  # they do not all live here
         self._collaboration.setText(text.collaboration(snapshot))
         self._step.setText(page_text.step(snapshot))
         self._speeds.setText(page_text.speeds(snapshot))

@@ -24,6 +24,8 @@ class _Exported(msgspec.Struct, frozen=True):
 
     folder: str = ""
     epoch: int = 0
+    experts: int = 0
+    places: int = 0
     event: str = ""
     text: str = ""
     fraction: float = 0.0
@@ -44,12 +46,11 @@ class SaveRow(QWidget):
         super().__init__()
         self._command = command
         self._folder = ""
-        self.collaboration = ""
-        """Name of the collaboration whose model it is."""
+        self._name, self._has_experts = "", False
+        self._was_asked = False
         self.button = QPushButton(text.tr("&Save the model…"))
         self.open = QPushButton(text.tr("O&pen the folder"))
         self.said = sentence(tone="muted")
-        self.said.setText(text.tr("A folder that other programs load: weights, words and a page that says what it is."))
         self.button.clicked.connect(self._choose)
         self.open.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder)))
         self.open.hide()
@@ -59,16 +60,35 @@ class SaveRow(QWidget):
         row.addWidget(self.said, stretch=1)
         row.addWidget(self.open)
 
+    def show_model(self, name: str, *, has_experts: bool) -> None:
+        """Which model it is.
+
+        Args:
+            name: Of its collaboration.
+            has_experts: Parts of it live on other computers.
+        """
+        self._name, self._has_experts = name, has_experts
+        if self._was_asked:
+            return
+        if has_experts:
+            self._say(
+                text.tr("A folder with all parts of the model, which live on many computers, and how to load it.")
+            )
+        else:
+            self._say(text.tr("A folder that other programs load: weights, words and a page that says what it is."))
+
     def save(self, place: Path) -> None:
         """Write the newest model into a new folder there."""
-        kept = "".join(letter if letter.isalnum() else "-" for letter in self.collaboration)[:NAME_LETTERS].strip("-")
+        kept = "".join(letter if letter.isalnum() else "-" for letter in self._name)[:NAME_LETTERS].strip("-")
         name = kept or "model"
         taken = (place / f"{name}-{number}" for number in range(2, 1000))
         folder = place / name if not (place / name).exists() else next(one for one in taken if not one.exists())
+        self._was_asked = True
         self.button.setEnabled(False)
         self.open.hide()
         self._say(text.tr("The newest model is written…"))
-        self._command.ask(["export", str(folder)], self._answered, heard=self._hear)
+        words = ["export", str(folder), *(["--incomplete"] if self._has_experts else [])]
+        self._command.ask(words, self._answered, heard=self._hear)
 
     def _choose(self) -> None:
         chosen = QFileDialog.getExistingDirectory(self, text.tr("Where the model goes"), str(Path.home()))
@@ -87,7 +107,13 @@ class SaveRow(QWidget):
         self.open.setVisible(bool(told.folder))
         if told.folder:
             said = text.tr("The model after step {epoch} is in {folder}.")
-            self._say(said.format(epoch=text.count(told.epoch), folder=told.folder))
+            words = [said.format(epoch=text.count(told.epoch), folder=told.folder)]
+            if told.experts < told.places:
+                missing = text.tr("{missing} of its {places} experts live nowhere now, and are not in it.")
+                words.append(
+                    missing.format(missing=text.count(told.places - told.experts), places=text.count(told.places))
+                )
+            self._say(" ".join(words))
         elif told.message:
             self._say(text.problem(ProblemView(told.code, told.message, told.hint, told.said)))
         else:

@@ -500,6 +500,10 @@
    <translation>একটি ফোল্ডার যা অন্য প্রোগ্রাম খুলতে পারে: ওজন, শব্দ, আর এটি কী তা বলা একটি পাতা।</translation>
   </message>
   <message>
+   <source>A folder with all parts of the model, which live on many computers, and how to load it.</source>
+   <translation>মডেলের সব অংশসহ একটি ফোল্ডার, যেগুলি অনেক কম্পিউটারে থাকে, এবং কীভাবে তা লোড করতে হয়।</translation>
+  </message>
+  <message>
    <source>A helper averages what others have trained.</source>
    <translation>সহায়ক অন্যদের প্রশিক্ষণের গড় করে।</translation>
   </message>
@@ -550,6 +554,10 @@
   <message>
    <source>A model for &amp;much text</source>
    <translation>অনেক লেখার জন্য একটি মডেল (&amp;M)</translation>
+  </message>
+  <message>
+   <source>A model with experts cannot be tried: they live on many computers.</source>
+   <translation>এক্সপার্টসহ মডেল পরখ করা যায় না: তারা অনেক কম্পিউটারে থাকে।</translation>
   </message>
   <message>
    <source>A moderator cannot be held.</source>
@@ -1680,6 +1688,10 @@
    <translation>সব</translation>
   </message>
   <message>
+   <source>Experts</source>
+   <translation>এক্সপার্ট</translation>
+  </message>
+  <message>
    <source>Experts that li&amp;ve here</source>
    <translation>যেসব এক্সপার্ট এখানে থাকে (&amp;V)</translation>
   </message>
@@ -2016,16 +2028,16 @@
    <translation>খুব বেশি দিন খাটে।</translation>
   </message>
   <message>
-   <source>Hosting one expert: {requests} requests answered.</source>
-   <translation>একটি এক্সপার্ট রাখা আছে: {requests}টি অনুরোধের উত্তর দেওয়া হয়েছে।</translation>
+   <source>Hosting one expert: {requests} requests answered today.</source>
+   <translation>একটি এক্সপার্ট রাখা আছে: আজ {requests}টি অনুরোধের উত্তর দেওয়া হয়েছে।</translation>
   </message>
   <message>
    <source>Hosting stopped: {why}.</source>
    <translation>এক্সপার্ট রাখা থেমে গেছে: {why}।</translation>
   </message>
   <message>
-   <source>Hosting {experts} experts: {requests} requests answered.</source>
-   <translation>{experts}টি এক্সপার্ট রাখা আছে: {requests}টি অনুরোধের উত্তর দেওয়া হয়েছে।</translation>
+   <source>Hosting {experts} experts: {requests} requests answered today.</source>
+   <translation>{experts}টি এক্সপার্ট রাখা আছে: আজ {requests}টি অনুরোধের উত্তর দেওয়া হয়েছে।</translation>
   </message>
   <message>
    <source>Hours</source>
@@ -2576,10 +2588,6 @@
    <translation>ডেটা থেকে বাদ: {name}।</translation>
   </message>
   <message>
-   <source>Let Potluck run until hosts have saved them, or export without them: add --incomplete.</source>
-   <translation>হোস্টরা সেগুলো সংরক্ষণ না করা পর্যন্ত Potluck চলতে দিন, বা সেগুলো ছাড়াই রপ্তানি করুন: --incomplete যোগ করুন।</translation>
-  </message>
-  <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
    <translation>একটি ইপক শেষ হওয়া পর্যন্ত Potluck-কে প্রশিক্ষণ দিতে দিন, তারপর আবার চেষ্টা করুন।</translation>
   </message>
@@ -3088,6 +3096,10 @@
    <translation>{computer}-এ কোনো ইঞ্জিন চলছে না।</translation>
   </message>
   <message>
+   <source>No expert of the model lives here: each takes {size} of memory, and too little is free.</source>
+   <translation>মডেলের কোনো এক্সপার্ট এখানে থাকে না: প্রতিটির {size} মেমরি লাগে, আর ততটা খালি নেই।</translation>
+  </message>
+  <message>
    <source>No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: https://.../{00000..00127}.jsonl.zst</source>
    <translation>ওয়েব সার্ভারের ফোল্ডারের তালিকা করা যায় না। একটি ফাইলের নাম দিন, বা ক্রমিক নামের অনেকগুলোর, যেমন কাটা লেখার হয়: https://.../{00000..00127}.jsonl.zst</translation>
   </message>
@@ -3514,6 +3526,10 @@
   <message>
    <source>Pages</source>
    <translation>পাতা</translation>
+  </message>
+  <message>
+   <source>Parts of the model live on members' computers and answer the others: here up to {size} of memory more.</source>
+   <translation>মডেলের কিছু অংশ সদস্যদের কম্পিউটারে থাকে ও অন্যদের উত্তর দেয়: এখানে আরও {size} পর্যন্ত মেমরি।</translation>
   </message>
   <message>
    <source>Passed on {size} for computers that cannot be called.</source>
@@ -4234,6 +4250,10 @@
   <message>
    <source>Since you came its loss went from {before} to {now}.</source>
    <translation>আপনি আসার পর থেকে এর লস {before} থেকে {now} হয়েছে।</translation>
+  </message>
+  <message>
+   <source>Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete.</source>
+   <translation>কিছু হয়তো এখনও কোথাও নেই: স্বেচ্ছাসেবক যত বেশি, তত বেশি চালু। এগুলি ছাড়া রপ্তানি করতে --incomplete যোগ করুন।</translation>
   </message>
   <message>
    <source>Some of the shards that {index} lists do not lie beside it, or have changed.</source>
@@ -7060,6 +7080,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>একটি বাক্য লিখুন, যে শব্দ নেই তার জায়গায় ___ দিয়ে</translation>
   </message>
   <message>
+   <source>Write all of it with potluck export DIR, whose README.md says how it is loaded.</source>
+   <translation>potluck export DIR দিয়ে পুরোটা লিখুন; তার README.md বলে কীভাবে লোড করতে হয়।</translation>
+  </message>
+  <message>
    <source>Write an IP address, or a name such as potluck.example.org, without a port.</source>
    <translation>একটি IP ঠিকানা, বা potluck.example.org-এর মতো নাম লিখুন, পোর্ট ছাড়া।</translation>
   </message>
@@ -8062,6 +8086,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>{mine} samples from this computer wait until others are there again.</source>
    <translation>এই কম্পিউটারের {mine}টি নমুনা অন্যরা আবার না আসা পর্যন্ত অপেক্ষায়।</translation>
+  </message>
+  <message>
+   <source>{missing} of its {places} experts live nowhere now, and are not in it.</source>
+   <translation>এর {places}টি এক্সপার্টের {missing}টি এখন কোথাও নেই, তাই এতে নেই।</translation>
   </message>
   <message>
    <source>{money} in your money</source>

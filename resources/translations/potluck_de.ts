@@ -500,6 +500,10 @@
    <translation>Ein Ordner, den andere Programme laden: Gewichte, Wörter und eine Seite, die sagt, was es ist.</translation>
   </message>
   <message>
+   <source>A folder with all parts of the model, which live on many computers, and how to load it.</source>
+   <translation>Ein Ordner mit allen Teilen des Modells, die auf vielen Rechnern wohnen, und wie man es lädt.</translation>
+  </message>
+  <message>
    <source>A helper averages what others have trained.</source>
    <translation>Ein Helfer mittelt, was andere trainiert haben.</translation>
   </message>
@@ -550,6 +554,10 @@
   <message>
    <source>A model for &amp;much text</source>
    <translation>Ein Modell für &amp;viel Text</translation>
+  </message>
+  <message>
+   <source>A model with experts cannot be tried: they live on many computers.</source>
+   <translation>Ein Modell mit Experten lässt sich nicht ausprobieren: Sie wohnen auf vielen Rechnern.</translation>
   </message>
   <message>
    <source>A moderator cannot be held.</source>
@@ -1680,6 +1688,10 @@
    <translation>Alles</translation>
   </message>
   <message>
+   <source>Experts</source>
+   <translation>Experten</translation>
+  </message>
+  <message>
    <source>Experts that li&amp;ve here</source>
    <translation>Experten, die hier wo&amp;hnen</translation>
   </message>
@@ -2016,16 +2028,16 @@
    <translation>Sperren für zu lange Zeit.</translation>
   </message>
   <message>
-   <source>Hosting one expert: {requests} requests answered.</source>
-   <translation>Ein Experte wohnt hier: {requests} Anfragen beantwortet.</translation>
+   <source>Hosting one expert: {requests} requests answered today.</source>
+   <translation>Ein Experte wohnt hier: heute {requests} Anfragen beantwortet.</translation>
   </message>
   <message>
    <source>Hosting stopped: {why}.</source>
    <translation>Das Beherbergen von Experten brach ab: {why}.</translation>
   </message>
   <message>
-   <source>Hosting {experts} experts: {requests} requests answered.</source>
-   <translation>{experts} Experten wohnen hier: {requests} Anfragen beantwortet.</translation>
+   <source>Hosting {experts} experts: {requests} requests answered today.</source>
+   <translation>{experts} Experten wohnen hier: heute {requests} Anfragen beantwortet.</translation>
   </message>
   <message>
    <source>Hours</source>
@@ -2576,10 +2588,6 @@
    <translation>Von den Daten ausgelassen: {name}.</translation>
   </message>
   <message>
-   <source>Let Potluck run until hosts have saved them, or export without them: add --incomplete.</source>
-   <translation>Lassen Sie Potluck laufen, bis sie gespeichert sind, oder schreiben Sie das Modell ohne sie: mit --incomplete.</translation>
-  </message>
-  <message>
    <source>Let Potluck train until an epoch has ended, then try again.</source>
    <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
   </message>
@@ -3088,6 +3096,10 @@
    <translation>Auf {computer} läuft kein Dienst.</translation>
   </message>
   <message>
+   <source>No expert of the model lives here: each takes {size} of memory, and too little is free.</source>
+   <translation>Kein Experte des Modells wohnt hier: Jeder braucht {size} Speicher, und so viel ist nicht frei.</translation>
+  </message>
+  <message>
    <source>No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: https://.../{00000..00127}.jsonl.zst</source>
    <translation>Kein Ordner eines Webservers lässt sich auflisten. Eine Datei nennen, oder viele, deren Namen zählen, wie nach dem Zerlegen: https://.../{00000..00127}.jsonl.zst</translation>
   </message>
@@ -3514,6 +3526,10 @@
   <message>
    <source>Pages</source>
    <translation>Seiten</translation>
+  </message>
+  <message>
+   <source>Parts of the model live on members' computers and answer the others: here up to {size} of memory more.</source>
+   <translation>Teile des Modells wohnen bei den Mitgliedern und antworten den anderen: hier bis zu {size} Speicher zusätzlich.</translation>
   </message>
   <message>
    <source>Passed on {size} for computers that cannot be called.</source>
@@ -4234,6 +4250,10 @@
   <message>
    <source>Since you came its loss went from {before} to {now}.</source>
    <translation>Seit Sie dabei sind, ging sein Verlust von {before} auf {now}.</translation>
+  </message>
+  <message>
+   <source>Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete.</source>
+   <translation>Manche wohnen vielleicht noch nirgends: Je mehr mitmachen, desto mehr sind da. Um ohne sie zu exportieren, hänge --incomplete an.</translation>
   </message>
   <message>
    <source>Some of the shards that {index} lists do not lie beside it, or have changed.</source>
@@ -7060,6 +7080,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Einen Satz schreiben, mit ___ für ein fehlendes Wort</translation>
   </message>
   <message>
+   <source>Write all of it with potluck export DIR, whose README.md says how it is loaded.</source>
+   <translation>Schreib es mit potluck export DIR als Ganzes; dessen README.md sagt, wie man es lädt.</translation>
+  </message>
+  <message>
    <source>Write an IP address, or a name such as potluck.example.org, without a port.</source>
    <translation>Eine IP-Adresse schreiben, oder einen Namen wie potluck.example.org, ohne Port.</translation>
   </message>
@@ -8062,6 +8086,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{mine} samples from this computer wait until others are there again.</source>
    <translation>{mine} Beispiele von diesem Rechner warten, bis wieder andere da sind.</translation>
+  </message>
+  <message>
+   <source>{missing} of its {places} experts live nowhere now, and are not in it.</source>
+   <translation>{missing} seiner {places} Experten wohnen gerade nirgends und fehlen darin.</translation>
   </message>
   <message>
    <source>{money} in your money</source>

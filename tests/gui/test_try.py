@@ -164,8 +164,11 @@ if "full" in folder:
     print(json.dumps({"event": "problem", "code": "disk", "message": "The disk is full.", "hint": "Free some space."}))
 elif "dies" in folder:
     sys.exit(3)
+elif "mixture" in folder and "--incomplete" not in sys.argv:
+    print(json.dumps({"event": "problem", "code": "bad_input", "message": "128 experts are missing.", "hint": ""}))
 else:
-    print(json.dumps({"folder": folder, "epoch": 94, "loss": 4.1}))
+    parts = {"experts": 128, "places": 256} if "mixture" in folder else {}
+    print(json.dumps({"folder": folder, "epoch": 94, "loss": 4.1, **parts}))
 """
 
 
@@ -173,12 +176,21 @@ else:
 def row(parts, tmp_path):
     command = LineCommand(tmp_path, [sys.executable, "-c", EXPORTS])
     made = SaveRow(command)
-    made.collaboration = "Kitchen words: all/of them"
+    made.show_model("Kitchen words: all/of them", has_experts=False)
     made.show()
     yield made
     command.stop()
     made.hide()
     made.deleteLater()
+
+
+def test_model_with_experts_is_saved_without_those_that_live_nowhere(row, until, tmp_path):
+    """On the command line somebody can add --incomplete; in the window nobody could."""
+    row.show_model("mixture", has_experts=True)
+    row.save(tmp_path)
+    until(row.button.isEnabled, 20_000)
+    missing = "128 of its 256 experts live nowhere now, and are not in it."
+    assert row.said.text() == f"The model after step 94 is in {tmp_path}/mixture. {missing}"
 
 
 def test_model_is_saved_into_a_new_folder_of_its_name(row, until, tmp_path):
@@ -194,7 +206,7 @@ def test_model_is_saved_into_a_new_folder_of_its_name(row, until, tmp_path):
     ("name", "said"), [("full", "The disk is full. Free some space."), ("dies", "The model was not saved.")]
 )
 def test_model_that_is_not_saved_gets_a_sentence(row, until, tmp_path, name, said):
-    row.collaboration = name
+    row.show_model(name, has_experts=False)
     row.save(tmp_path)
     until(row.button.isEnabled, 20_000)
     assert row.said.text() == said

@@ -189,7 +189,9 @@ def check_whole(done: dict[str, Any], *, incomplete: bool) -> None:
         named = ", ".join(missing[:MISSING_NAMED])
         more = f" and {len(missing) - MISSING_NAMED} more" if len(missing) > MISSING_NAMED else ""
         message = "{count} of {places} experts are missing (layer: place): {named}{more}."
-        hint = "Let Potluck run until hosts have saved them, or export without them: add --incomplete."
+        hint = (
+            "Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete."
+        )
         raise BadInput(message, len(missing), done["places"], named, more, hint=hint)
 
 

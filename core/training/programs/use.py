@@ -22,7 +22,7 @@ import msgspec
 from safetensors import SafetensorError
 
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import Problem, UserProblem
+from core.base.problems import BadInput, Problem, UserProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import problem_of, system_error_of
 from core.system.offline import offline
@@ -108,6 +108,9 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
         task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
         say(**msgspec.to_builtins(exported(chosen.state, task, manifest, experts=chosen.experts, out=chosen.out)))
         return
+    if manifest.mixture is not None:
+        hint = "Write all of it with potluck export DIR, whose README.md says how it is loaded."
+        raise BadInput("A model with experts cannot be tried: they live on many computers.", hint=hint)
     from transformers.utils import logging  # noqa: PLC0415 - takes seconds, and the parent is watched already
 
     from core.tasks.parameters import read_parameters  # noqa: PLC0415
