@@ -53,7 +53,7 @@ def look(out: Path) -> None:
         raise SetupProblem(f"{out} exists already.")
     lock_files.check()
     texts.changes()
-    found = set(translations.sentences())
+    found = set(translations.sentences(translations.trees()))
     for file in sorted(translations.FOLDER.glob("potluck_*.ts")):
         if left := found - set(translations.translations(file)):
             raise SetupProblem(f"{file.name} lacks {len(left)} sentences: python -m app.translations lists them.")

@@ -91,7 +91,7 @@ class Publisher:
             share: 0 to 1.
             news: What is new in it.
         """
-        versions = {_about(path)["version"] for path in archives}
+        versions: set[str] = {_about(path)["version"] for path in archives}
         if len(versions) != 1 or not numbers(version := versions.pop()):
             raise SetupProblem("Name the archives of one version.")
         offered = self.offered()
@@ -271,7 +271,7 @@ def _about(archive: Path) -> dict[str, Any]:
 
 def signer_of(path: Path) -> CryptoSigner:
     """The key in a file."""
-    return CryptoSigner(load_pem_private_key(path.read_bytes(), None))  # type: ignore[arg-type]
+    return CryptoSigner(load_pem_private_key(path.read_bytes(), None))
 
 
 def _write_whole(path: Path, data: bytes) -> None:
