@@ -19,10 +19,11 @@ is not in the mean, the residual stays what it was, and the gradient is lost as 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.base.arrays import np
 from core.codecs.codec import Codec, Vector
+from core.codecs.halves import Bf16
 
 
 class ResidualStore(Protocol):
@@ -118,3 +119,42 @@ class Carry:
                 return
         self._store.write(self._draft, chunk, self._store.codec.encode(lost))
         self._lost[chunk] = sent
+
+
+RESIDUAL_CODEC: Final = Bf16()
+"""How residuals are kept: half a vector's bytes, and a range that no residual leaves."""
+
+
+class MemoryStore:
+    """Residuals in memory, for as long as the process runs."""
+
+    codec = RESIDUAL_CODEC
+
+    def __init__(self) -> None:
+        self._draft_number = 0
+        self._chunks: dict[int, bytes] = {}
+        self._draft: dict[int, bytes] = {}
+
+    def begin(self) -> int:
+        """Start a draft; earlier ones are void."""
+        self._draft_number += 1
+        self._draft = {}
+        return self._draft_number
+
+    def read(self, chunk: int) -> memoryview | None:
+        """The chunk's residual as the last commit left it; None means that it is zero."""
+        found = self._chunks.get(chunk)
+        return None if found is None else memoryview(found)
+
+    def write(self, draft: int, chunk: int, payload: memoryview) -> None:
+        """Put a chunk in the draft."""
+        if draft == self._draft_number:
+            self._draft[chunk] = bytes(payload)
+
+    def commit(self, draft: int, kept: Collection[int]) -> None:
+        """The draft counts from now on."""
+        if draft == self._draft_number:
+            for chunk in kept:
+                self._draft.pop(chunk, None)
+            self._chunks |= self._draft
+            self._draft_number += 1

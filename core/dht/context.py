@@ -7,13 +7,12 @@ from core.base.ids import PeerId
 from core.base.signing import Signer
 from core.base.trace import Trace
 from core.dht.cache import RecordCache
-from core.dht.client_mode import ClientMode
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours
 from core.dht.query_runner import QueryRunner
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
-from core.dht.settings import DhtSettings
+from core.dht.settings import ClientMode, DhtSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
 from core.dht.bundles import append_ping, bundle_answers, bundle_requests
 from core.dht.cache import RecordCache
-from core.dht.client_mode import ClientMode
 from core.dht.context import DhtContext
 from core.dht.events import Output
 from core.dht.key_classes import KeyClasses, Validator
@@ -26,7 +25,7 @@ from core.dht.readwrite import Put, ReadWrite
 from core.dht.records import Proofs, RecordStore
 from core.dht.republish import Republish
 from core.dht.responder import Responder
-from core.dht.settings import DhtSettings
+from core.dht.settings import ClientMode, DhtSettings
 from core.dht.space import position
 from core.dht.upkeep import Upkeep
 

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.trace import Trace
-from core.dht.client_mode import ClientMode
 from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Request
 from core.dht.operations import Operation
+from core.dht.settings import ClientMode
 
 LATE_MAX = 256
 """Number of queries remembered after they were given up."""

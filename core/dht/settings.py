@@ -138,3 +138,11 @@ class DhtSettings:
     def accepted_lifetime_s(self) -> float:
         """The longest remaining lifetime at which a record of another peer is accepted, seconds."""
         return self.max_lifetime_s + self.clock_slack_s
+
+
+@dataclass(slots=True)
+class ClientMode:
+    """A flag that all parts of a node share: whether it cannot be reached may turn out while it runs."""
+
+    client: bool
+    """The node cannot be reached: it reads and writes, answers nobody, and stores nothing for others."""

@@ -11,8 +11,7 @@ from core.api.verdict import Verdict
 from core.authority.decisions import End, EndState
 from core.base.problems import printable
 from core.engine.installation import Installation
-from core.system.cores import spare_cores
-from core.system.unused_memory import return_unused_memory
+from core.system.usage import return_unused_memory, spare_cores
 from core.workers.frames import Throttle
 from core.workers.place import WorkerShare
 

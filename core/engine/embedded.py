@@ -35,9 +35,9 @@ from core.storage.paths import Home
 from core.storage.recipes import DEFAULT_RECIPE, folder_name, open_recipe
 from core.system.atomic_files import make_directory, set_aside, write_atomic
 from core.system.child_process import open_log, own_command
-from core.system.cores import spare_cores
 from core.system.reports import end
 from core.system.restarts import Restarts
+from core.system.usage import spare_cores
 
 _LOG = logging.getLogger(__name__)
 DISHES = ("Paprika", "Juniper", "Saffron", "Clementine", "Basil", "Chestnut", "Rosemary", "Quince", "Fennel")

@@ -32,7 +32,7 @@ from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
 from core.schedule.sensed import untold
-from core.system.cores import spare_cores
+from core.system.usage import spare_cores
 
 FILES_MAX: Final = 100_000
 """Files that are looked at to find out how large a home is."""

@@ -22,7 +22,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from core.averaging.residuals import RESIDUAL_CODEC
+from core.averaging.feedback import RESIDUAL_CODEC
 from core.base.problems import Damaged
 from core.system.atomic_files import make_directory, problem_of, set_aside
 

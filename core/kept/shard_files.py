@@ -20,8 +20,8 @@ from core.base.problems import Damaged, Problem
 from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.swarm.shards.names import Catalogue, ShardEntry
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_atomic
-from core.system.disk_room import on_disk
 from core.system.file_chunks import file_chunks
+from core.system.usage import on_disk
 
 CHUNKS_SUFFIX: Final = ".chunks"
 COPY_SUFFIX: Final = ".copy"

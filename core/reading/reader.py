@@ -13,15 +13,14 @@ from core.base.signing import Ed25519Verifier
 from core.reading.block_file import Shape
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.copies import AtOrigin, Copies, SharedCopies
-from core.reading.cutters import open_cutter
 from core.reading.desk import Desk
 from core.reading.frames import BeginReading, Drop, GoOn, ReadFrame, Remake, Rest, Tally, ToReader, Want
 from core.reading.news import SourceNews
 from core.reading.room import DiskRoom
-from core.reading.rows import Counts, RowMaker, rows_digest
+from core.reading.rows import Counts, RowMaker, open_cutter, rows_digest
 from core.reading.source_reader import SourceReader
 from core.reading.wishes import Wish
-from core.system.unused_memory import return_unused_memory
+from core.system.usage import return_unused_memory
 from core.tasks.task import Blobs
 from core.text.order.filters import read_filters
 from core.text.order.shard_index import read_index

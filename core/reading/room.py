@@ -15,7 +15,7 @@ from core.api.data_state import DataCode
 from core.base.problems import NoSpace, UserProblem
 from core.reading.block_file import remove
 from core.system.atomic_files import problem_of
-from core.system.disk_room import on_disk
+from core.system.usage import on_disk
 from core.text.sources.source import SourceStalled
 
 _FILE: Final = re.compile(r"^(\d+\.\d+\.\d+\.npy|\d+-\d+\.(shard|part)|[0-9a-f]{64}(\.chunks|\.part)?)$")

@@ -4,15 +4,20 @@ import threading
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from random import Random
-from typing import Final
+from typing import Final, Protocol, cast
 
 import msgspec
 
 from core.base.content import digest
+from core.base.manifest import Manifest
+from core.base.problems import unknown_name
+from core.base.tasks import CUTTERS
 from core.tasks.cutter import Cutter, Row
+from core.tasks.task import Blobs
 from core.text.order.documents import Document
 from core.text.order.filters import Filters
 from core.text.order.sources import is_held_out
@@ -172,3 +177,20 @@ def _beside(pieces: Iterator[Piece], core: threading.Lock) -> Iterator[Piece]:
         if piece is None:
             return
         yield piece
+
+
+class _CutterModule(Protocol):
+    """A module, one of those that `core.base.tasks.CUTTERS` names."""
+
+    def open_cutter(self, manifest: Manifest, blobs: Blobs) -> Cutter: ...
+
+
+def open_cutter(manifest: Manifest, blobs: Blobs) -> Cutter:
+    """The cutter of a manifest's task.
+
+    Raises:
+        BadInput: this version does not know the task, or its numbers or blobs cannot be used.
+    """
+    if manifest.task not in CUTTERS:
+        raise unknown_name("task", manifest.task, CUTTERS)
+    return cast("_CutterModule", import_module(CUTTERS[manifest.task])).open_cutter(manifest, blobs)

@@ -24,7 +24,7 @@ from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput, later
 from core.base.tasks import TOKENIZERS
 from core.experts.messages import check_micro_batch
-from core.tasks.digits_numbers import CLASSES, DigitsNumbers, digits_numbers, image_rows
+from core.tasks.digits_cutting import CLASSES, DigitsNumbers, digits_numbers, image_rows
 from core.tasks.experts.gate import Gate
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask

@@ -13,7 +13,7 @@ from core.api.settings import CPU
 from core.base.problems import NoSpace, Problem, Sentence, WorkerProblem
 from core.base.work import Frame
 from core.system.restarts import Restarts
-from core.system.unused_memory import return_unused_memory
+from core.system.usage import return_unused_memory
 from core.workers.expert_frames import ExpertsReady
 from core.workers.frames import Failed, Suspended, Throttle, WorkerReady
 from core.workers.suspension import Suspension

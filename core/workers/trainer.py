@@ -4,9 +4,11 @@ Orders of the participant become frames on the pipe; frames of the worker become
 (`core.workers.interpreter`), one after the other, in the order in which the worker said them.
 """
 
+import asyncio
 import math
 from collections.abc import Callable
 from random import Random
+from typing import Final
 
 import msgspec
 
@@ -17,12 +19,50 @@ from core.swarm.words import orders
 from core.swarm.words.answers import TrainerAnswer, TrainerGone
 from core.workers import frames
 from core.workers.data_frames import DataNews
-from core.workers.evaluations import RESUME_HINT, AwaitedEvaluations
 from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
 from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.keeper import WorkerKeeper, WorkerProgram
 from core.workers.moves import Moves
 from core.workers.place import TrainerPlace
+
+RESUME_HINT: Final = "Resume contributing, then try again."
+
+
+class AwaitedEvaluations:
+    """Requests for an evaluation that the worker has not answered yet; one answer is for all of them."""
+
+    def __init__(self) -> None:
+        self._asking: list[asyncio.Future[Evaluated]] = []
+
+    async def answer(self) -> Evaluated:
+        """Wait for the worker's next answer.
+
+        Raises:
+            WorkerProblem: the worker ended or was suspended meanwhile, or its loss is not finite.
+        """
+        future: asyncio.Future[Evaluated] = asyncio.get_running_loop().create_future()
+        self._asking.append(future)
+        return await future
+
+    def answered(self, frame: Evaluated) -> None:
+        """The worker has looked at the held-out text."""
+        asking, self._asking = self._asking, []
+        for future in asking:
+            if future.done():
+                continue
+            if math.isfinite(frame.score.loss):
+                future.set_result(frame)
+            else:
+                future.set_exception(
+                    WorkerProblem("The model's loss is not a finite number.", hint="Its learning rate may be too high.")
+                )
+
+    def fail(self, problem: WorkerProblem) -> None:
+        """Tell all who wait that there will be no answer, and why."""
+        asking, self._asking = self._asking, []
+        for future in asking:
+            if not future.done():
+                future.set_exception(problem)
 
 
 class Trainer:

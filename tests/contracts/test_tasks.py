@@ -18,7 +18,7 @@ from core.base.problems import BadInput
 from core.base.recipe import Recipe
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.base.tasks import BLANKS, MIXTURES, TASKS
-from core.reading.cutters import open_cutter
+from core.reading.rows import open_cutter
 from core.storage.recipes import open_recipe
 from core.tasks import module_of, task_of
 from core.tasks.task import Blobs, PreparedTask, Task

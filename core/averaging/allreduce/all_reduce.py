@@ -16,10 +16,9 @@ Which member reduces which share is first what the plan says, then what a coordi
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.averaging.allreduce.all_gather import AllGather
-from core.averaging.allreduce.lane import Lane, Lanes
+from core.averaging.allreduce.lane import AHEAD_MIN, Lane, Lanes, windows_of
 from core.averaging.allreduce.reducer import Reducer, Replies
 from core.averaging.allreduce.vectors import RoundContext
-from core.averaging.allreduce.windows import AHEAD_MIN, windows_of
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Mean, Members, Open, Part
 from core.base.machine import Send, Transfer

@@ -26,9 +26,9 @@ from core.net.addresses.hosts import SAID, reach
 from core.net.addresses.interfaces import LOOPBACK, is_loopback
 from core.net.clock import Clock
 from core.system.atomic_files import delete_torn
-from core.system.file_limit import raise_file_limit
 from core.system.file_lock import held
 from core.system.parent_watch import stop_on_signals, watch_parent
+from core.system.usage import raise_file_limit
 
 _LOG = logging.getLogger(__name__)
 LEAVING_S = 10.0

@@ -31,9 +31,9 @@ from core.schedule.senses.child import SensesChild
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 from core.system.child_process import trains
-from core.system.file_limit import raise_file_limit
 from core.system.parent_watch import stop_on_signals, watch_parent
 from core.system.startup import EXIT_SHUT_OUT
+from core.system.usage import raise_file_limit
 from core.updates.launcher import go_on
 from core.workers.frames import MetricFiles
 

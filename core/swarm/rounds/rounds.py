@@ -13,7 +13,7 @@ from core.averaging.aggregators import AGGREGATORS, Aggregator
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.distances import DistanceBook
-from core.averaging.feedback import Carry, ResidualStore
+from core.averaging.feedback import Carry, MemoryStore, ResidualStore
 from core.averaging.grid.grid import Grid
 from core.averaging.grid.layout import FailureRate
 from core.averaging.grid.plans import GRID_MESSAGES
@@ -33,7 +33,6 @@ from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, Plan
 from core.averaging.receipts.exchange import Attesting, Receipted
 from core.averaging.receipts.receipt import Attested, statement_of
-from core.averaging.residuals import MemoryStore
 from core.averaging.weights import EarnedSpeeds, counted_in
 from core.base.arrays import np
 from core.base.bounds import NORM_MAX

@@ -9,7 +9,7 @@ import torch
 
 from core.api.settings import CPU
 from core.base.problems import Sentence, WorkerProblem
-from core.system.unused_memory import return_unused_memory
+from core.system.usage import return_unused_memory
 from core.training.devices.replica import Replica
 from core.training.devices.replica_thread import ReplicaThread, said
 from core.training.rules import Rule

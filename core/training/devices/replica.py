@@ -16,8 +16,7 @@ from core.base.content import digest
 from core.tasks.task import Batch, Task
 from core.training.devices.backprop import Backprop
 from core.training.devices.devices import title_of
-from core.training.devices.kept import KeptFits
-from core.training.devices.micro_batch import MicroBatch, lacked_memory, samples_that_fit
+from core.training.devices.micro_batch import KeptFits, MicroBatch, lacked_memory, samples_that_fit
 from core.training.devices.precision import precision_on
 from core.training.samples.read_ahead import ReadAhead
 from core.training.samples.samples import Drawn, Samples

@@ -27,7 +27,7 @@ from core.base.problems import WorkerProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import make_directory
 from core.system.offline import offline
-from core.system.peak_memory import peak_memory
+from core.system.usage import peak_memory
 from core.tasks import task_of
 from core.tasks.task import Blobs
 from core.text.order.data_pass import FIRST

@@ -11,8 +11,7 @@ from core.base.content import digest
 from core.base.manifest import read_manifest
 from core.base.problems import BadInput
 from core.base.signing import Ed25519Verifier
-from core.reading.cutters import open_cutter
-from core.reading.rows import Counts, OpenShard, RowMaker
+from core.reading.rows import Counts, OpenShard, RowMaker, open_cutter
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.text.order.filters import read_filters

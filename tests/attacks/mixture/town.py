@@ -32,7 +32,7 @@ from core.swarm.experts import exchange, places
 from core.swarm.experts.reading import ExpertsSought
 from core.swarm.experts.records import Mixture
 from core.tasks.digits import Digits
-from core.tasks.digits_numbers import CLASSES, DigitsNumbers
+from core.tasks.digits_cutting import CLASSES, DigitsNumbers
 from core.training.vectors.flat import FlatParameters
 from core.workers import flight_frames
 from tests.attacks.mixture.hosts import RUN, Directory, HostWorker

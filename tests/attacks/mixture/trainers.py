@@ -12,7 +12,7 @@ from core.base.mixture import ExpertNumbers
 from core.engine.mixture_desk import wish_of
 from core.swarm.experts.records import Mixture
 from core.tasks.digits import Digits, DigitsBatch
-from core.tasks.digits_numbers import CLASSES
+from core.tasks.digits_cutting import CLASSES
 from core.training.devices.precision import FP32
 from core.training.flights.calls import AskExpert
 from core.training.flights.carrier import EngineCarrier

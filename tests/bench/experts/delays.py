@@ -32,7 +32,7 @@ from core.codecs.registry import codec_of
 from core.experts.hosting import ComputeBatch, ExpertHost, ExpertHosted, ExpertKept, ExpertLost, HostFact, HostLimits
 from core.experts.messages import ExpertCall, ExpertRefused, ExpertReply, rows_that_fit
 from core.experts.queue import CallKind
-from core.system.cores import spare_cores
+from core.system.usage import spare_cores
 from core.workers.expert_host import ExpertFolder, ExpertWorker, TrainersKnown
 from core.workers.place import WorkerShare
 from tests.bench.experts.figures import DelayFigure, DelaysReport

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.tasks.digits_numbers import image_rows
+from core.tasks.digits_cutting import image_rows
 from core.text.sources.opening import open_source
 from core.text.sources.source import Access
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.tasks.digits_numbers import CLASSES
+from core.tasks.digits_cutting import CLASSES
 from core.tasks.experts.blocks import feed_forward
 from tests.bench.training.digit_runs import LAYERS, PIXELS, RATE, TOP, WIDTH, Images, Outcome, Setting, last_tenth
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core.base.content import digest
 from core.base.mixture import ExpertNumbers
 from core.tasks.digits import Digits
-from core.tasks.digits_numbers import CLASSES, DigitsNumbers
+from core.tasks.digits_cutting import CLASSES, DigitsNumbers
 from core.tasks.experts.stages import MixtureTask
 from core.tasks.task import Batch, Task
 from core.training.devices.precision import FP32

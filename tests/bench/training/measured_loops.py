@@ -11,7 +11,7 @@ import torch
 from core.base.content import digest
 from core.base.manifest import Manifest
 from core.reading.frames import BeginReading
-from core.system.peak_memory import peak_memory
+from core.system.usage import peak_memory
 from core.tasks.task import Task
 from core.training.devices.precision import precision_on
 from core.training.learner import Learner

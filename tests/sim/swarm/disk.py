@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.residuals import MemoryStore
+from core.averaging.feedback import MemoryStore
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
 from core.base.problems import WireProblem

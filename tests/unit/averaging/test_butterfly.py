@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from core.averaging.allreduce.windows import windows_of
+from core.averaging.allreduce.lane import windows_of
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from core.averaging.balance.shares import apportion
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.feedback import Carry
+from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
 from core.base.ids import PeerId, hashed_key
 from core.base.machine import Received
 from core.base.trace import Trace

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from core.averaging.allreduce.windows import AHEAD_MIN, HELD_PART, windows_of
+from core.averaging.allreduce.lane import AHEAD_MIN, HELD_PART, windows_of
 from core.averaging.bandwidth.demand import OTHERS_PART, PACED_PART, even_s
 from core.averaging.plan import FAST_BYTES_S, Rates
 from core.codecs.registry import CODECS

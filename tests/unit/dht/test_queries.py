@@ -3,9 +3,9 @@ from random import Random
 import pytest
 
 from core.base.trace import Trace
-from core.dht.client_mode import ClientMode
 from core.dht.messages import Nodes, Ping, Pong
 from core.dht.queries import Queries
+from core.dht.settings import ClientMode
 from tests.unit.dht.network import contact, peer_id
 
 

@@ -11,7 +11,7 @@ from core.api.data_state import DataCode
 from core.reading.block_file import HEADER_BYTES, SEAL_BYTES, BlockFile, Seal, Shape, read_seal
 from core.reading.block_store import BlockKey, BlockStore
 from core.reading.room import DiskRoom
-from core.system.disk_room import on_disk
+from core.system.usage import on_disk
 from core.text.sources.source import SourceStalled
 
 SHAPE = Shape(3, wide=False)

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.system import memory_bound
-from core.system.peak_memory import peak_memory
+from core.system.usage import peak_memory
 from core.text.sources import parquet as parquet_files
 from core.text.sources.opening import open_source
 from core.text.sources.patient import PatientShards, untold

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from core.averaging.feedback import MemoryStore
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
-from core.averaging.residuals import MemoryStore
 from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick

@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 import resource
-from core.system.file_limit import raise_file_limit
+from core.system.usage import raise_file_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, {hard}))
 raise_file_limit()
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])

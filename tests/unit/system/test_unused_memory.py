@@ -5,7 +5,7 @@ import sys
 import psutil
 import pytest
 
-from core.system.unused_memory import return_unused_memory
+from core.system.usage import return_unused_memory
 
 BLOCK_BYTES = 4000
 """More than Python's own allocator takes, less than the C library maps."""

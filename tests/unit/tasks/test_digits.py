@@ -13,7 +13,7 @@ from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
-from core.reading.cutters import open_cutter
+from core.reading.rows import open_cutter
 from core.tasks import module_of, task_of
 from core.tasks.digits import costs
 from core.tasks.digits_cutting import DigitsCutter

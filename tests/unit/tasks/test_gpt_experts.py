@@ -10,7 +10,7 @@ from core.base.manifest import Manifest
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.experts.grid import ExpertGrid
-from core.reading.cutters import open_cutter
+from core.reading.rows import open_cutter
 from core.tasks import module_of, task_of
 from core.tasks.experts.blocks import new_expert
 from core.tasks.experts.whole import WholeMixture

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.base.content import digest
 from core.base.manifest import Manifest
-from core.reading.cutters import open_cutter
+from core.reading.rows import open_cutter
 from core.tasks import task_of
 from core.tasks.task import Blobs, Task
 from core.text.order.bookmark import Bookmark

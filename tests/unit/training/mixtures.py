@@ -10,7 +10,7 @@ import torch
 from core.base.mixture import ExpertNumbers
 from core.experts.grid import ExpertGrid
 from core.tasks.digits import Digits, DigitsBatch
-from core.tasks.digits_numbers import CLASSES, DigitsNumbers
+from core.tasks.digits_cutting import CLASSES, DigitsNumbers
 from core.tasks.experts.blocks import new_expert
 from core.tasks.experts.gate import PlaceScores
 from core.tasks.experts.stages import MixtureTask

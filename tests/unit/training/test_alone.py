@@ -12,7 +12,7 @@ import torch
 
 from core.base.content import digest
 from core.base.problems import NoSpace, WorkerProblem
-from core.system.peak_memory import peak_memory
+from core.system.usage import peak_memory
 from core.tasks.task import Losses
 from core.training.metrics import JsonLines
 from core.training.programs.alone import Alone

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.training.devices.kept import FILE_BYTES_MAX, FITS_MAX, BatchFit, KeptFits
+from core.training.devices.micro_batch import FILE_BYTES_MAX, FITS_MAX, BatchFit, KeptFits
 
 
 def test_findings_are_kept_by_their_keys(tmp_path: Path) -> None:

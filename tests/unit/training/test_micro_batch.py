@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from core.base.problems import WorkerProblem
-from core.training.devices.kept import BatchFit
-from core.training.devices.micro_batch import AGAIN_S, PASS_S, TIMINGS, MicroBatch
+from core.training.devices.micro_batch import AGAIN_S, PASS_S, TIMINGS, BatchFit, MicroBatch
 from tests.unit.training.small import MANIFEST, Points, SmallTask, learner
 
 CARD: Callable[[int], float] = lambda samples: 0.013 + samples / 100_000  # noqa: E731

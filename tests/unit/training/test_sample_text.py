@@ -12,7 +12,7 @@ import pytest
 from core.backbone.charter import Charter
 from core.cli.program import run
 from core.engine.founding import Costs, Prepared, found
-from core.reading.cutters import open_cutter
+from core.reading.rows import open_cutter
 from core.storage.recipes import DEFAULT_RECIPE, open_recipe
 from core.tasks import module_of
 from core.tasks.cutter import Row

@@ -19,8 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from core.averaging.feedback import Carry
-from core.averaging.residuals import RESIDUAL_CODEC, MemoryStore
+from core.averaging.feedback import RESIDUAL_CODEC, Carry, MemoryStore
 from core.base.problems import NoSpace, UserProblem
 from core.codecs.registry import codec_of
 from core.kept import residual

@@ -19,7 +19,7 @@ from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.words.fetched import FetchFailed
 from core.swarm.words.messages import SHARD_FILES, ShardDenied, ShardOffer
-from core.system.disk_room import on_disk
+from core.system.usage import on_disk
 from tests.blocks import counts_blocks, taken_bytes
 
 SHARDS = [Random(number).randbytes(2 * CHUNK_BYTES + 100) for number in range(7)]
