@@ -135,13 +135,13 @@ def own_torch(home: Path) -> bool:
     return found is not None and not str(found.origin).startswith(str(room(home)) + os.sep)
 
 
-def view(home: Path, *, hardware: choice.Hardware | None = None, locked: Path = LOCKED) -> PartView:
+def view(home: Path) -> PartView:
     """What there is here, and what can be got."""
-    state, (_, path) = state_of(home, locked), current(home, locked)
+    state, (_, path) = state_of(home), current(home)
     told = told_of(path) if path is not None else None
-    hardware = hardware or choice.look()
+    hardware = choice.look()
     fitting = choice.builds_for(hardware)
-    known = [build for build in fitting if (locked / f"{choice.lock_name(build)}.txt").is_file()]
+    known = [build for build in fitting if (LOCKED / f"{choice.lock_name(build)}.txt").is_file()]
     better = fitting[0] if known[:1] != [fitting[0]] else ""
     return PartView(
         state=state,

@@ -29,6 +29,7 @@ from core.storage.paths import Home
 from core.system.atomic_files import make_directory, problem_of, write_atomic
 from core.system.file_chunks import file_chunks
 
+NAME_LETTERS_MAX = 80
 ELSEWHERE = "Go on from another member's computer."
 
 
@@ -54,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def next_name(name: str, *, letters: int = 80) -> str:
+def next_name(name: str) -> str:
     """The name of a collaboration that goes on from the one of this name."""
     numbered = re.fullmatch(r"(.*) \((\d{1,6})\)", name)
     first, suffix = (numbered[1], f" ({int(numbered[2]) + 1})") if numbered else (name, " (2)")
-    return first[: letters - len(suffix)] + suffix
+    return first[: NAME_LETTERS_MAX - len(suffix)] + suffix
 
 
 async def _found(args: argparse.Namespace, kept: KeptModel, ports: Ports) -> founding.Founded:

@@ -34,7 +34,6 @@ CONFIG: Final = "config.json"
 TRUNK: Final = "model.safetensors"
 LAYER: Final = "experts-{layer:02d}.safetensors"
 """The experts of a layer: each parameter under its place and its own name, such as "0-3.0.weight"."""
-LAYERS_GLOB: Final = "experts-[0-9][0-9].safetensors"
 CONFIG_BYTES_MAX: Final = 1024 * 1024
 
 Experts = Mapping[tuple[int, Place], nn.Module]

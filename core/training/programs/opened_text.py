@@ -18,6 +18,8 @@ from core.text.sources.texts import problem_of_trouble
 from core.text.sources.unpack import CODECS
 from core.training.programs.child import say_wait
 
+BEGUN_MAX: Final = 64
+"""Number of shards that a sample begins at most."""
 LOSSES_MAX: Final = 20
 """Number of files that are not read, or not whole, of which is told what is wrong."""
 _PACKED: Final = (*CODECS, ".parquet", ".pq")
@@ -111,15 +113,14 @@ class OpenedText:
         except SourceTrouble as trouble:
             raise problem_of_trouble(trouble) from trouble
 
-    def sampled(self, bytes_max: int, shards_max: int = 64) -> Iterator[str]:
+    def sampled(self, bytes_max: int) -> Iterator[str]:
         """Texts that pass the filters from all over the source: the beginnings of shards that stand evenly in it.
 
         Args:
             bytes_max: Upper bound on the whole text, as UTF-8; what one shard lacks the next ones give.
-            shards_max: How many shards are begun, at most.
         """
         count = len(self.listing.shards)
-        taken = sorted({place * count // min(count, shards_max) for place in range(min(count, shards_max))})
+        taken = sorted({place * count // min(count, BEGUN_MAX) for place in range(min(count, BEGUN_MAX))})
         left, self._whole = bytes_max, len(taken) == count
         for number, shard in enumerate(taken):
             share = left // (len(taken) - number)

@@ -104,10 +104,6 @@ class RowsInHand:
             self._samples.put_back(rows)
         lost.clear()
 
-    def waste(self, rows: Rows) -> None:
-        """A gradient of these rows was not finite: they would be drawn for ever."""
-        self._samples.use(rows)
-
     def hand_over(self) -> None:
         """All that counts is in the contribution that is out now; what was in doubt is not in the state."""
         if self._in_doubt:
