@@ -196,7 +196,7 @@ class Backbone:
             desk.presence,
             desk.tickets,
             desk.moderators.pages,
-            lambda: session.stats.moved_bytes,
+            lambda: session.host.stats.moved_bytes,
         )
         site = self._offers.show(known, self._clock.now)
         self._experts.put_all()
@@ -213,7 +213,7 @@ class Backbone:
         finally:
             self._people.close(self._clock.now())
             self._seen_parts.save()
-            self._remembered.save(self._session.peer.contacts)
+            self._remembered.save(self._session.peer.dht.contacts)
             await self._desk.close()
             await self._session.close()
 
@@ -225,7 +225,7 @@ class Backbone:
     async def _remember(self) -> None:
         while True:
             await asyncio.sleep(REMEMBER_S * SystemRandom().uniform(0.8, 1.2))
-            self._remembered.save(self._session.peer.contacts)
+            self._remembered.save(self._session.peer.dht.contacts)
             self._seen_parts.save()
 
     async def _heed(self) -> None:

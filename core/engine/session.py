@@ -148,7 +148,7 @@ class VolunteerSession:
                     session.run(),
                     session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None),
                     *(one.run() for one in self._computing),
-                    self.journal.keep(lambda: session.peer.contacts),
+                    self.journal.keep(lambda: session.peer.dht.contacts),
                     *(each.keep() for each in (self._use, self.clock_watch, self.gift)),
                 ]
                 if session.locator is not None:
@@ -168,7 +168,7 @@ class VolunteerSession:
         finally:
             unfollow()
             self.journal.contributing(on=False)
-            self.journal.save(session.peer.contacts)
+            self.journal.save(session.peer.dht.contacts)
             await self.desk.close()
             await session.close()
         if self.fatal is not None:
@@ -209,7 +209,7 @@ class VolunteerSession:
 
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
-        trainer, stats, passes = self.trainer, self._session.stats, self.passes.known
+        trainer, stats, passes = self.trainer, self._session.host.stats, self.passes.known
         peers = [*passes, self._session.peer.me]
         names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
         self.journal.board.named(names)
@@ -247,7 +247,7 @@ class VolunteerSession:
 
     def _given(self) -> GiftTotals:
         """What this computer gave to this collaboration, and its traffic in this run."""
-        stats = self._session.stats
+        stats = self._session.host.stats
         return GiftTotals(
             seconds=self.journal.contributed_s,
             samples=self.journal.receipts.credit(self._session.peer.me).samples,

@@ -1,7 +1,7 @@
 """Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from random import SystemRandom
 from secrets import token_bytes
@@ -88,6 +88,8 @@ class Host:
             failed=self.tasks.stop,
             failed_peers=FailedPeers(self._trace, self.passes.account),
         )
+        self.perform = self._runner.perform
+        """Sends messages, reports events, and looks at the machine's deadline again."""
         self._port = DatagramPort(
             envelopes=self._envelopes,
             book=self.address_book,
@@ -227,10 +229,6 @@ class Host:
     def deliver(self, event: Any) -> None:
         """Give the machine an event, and perform its outputs."""
         self._runner.handle(event)
-
-    def perform(self, outputs: Iterable[Any]) -> None:
-        """Send messages, report events, and look at the machine's deadline again."""
-        self._runner.perform(outputs)
 
     @property
     def stats(self) -> HostStats:

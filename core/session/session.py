@@ -32,7 +32,6 @@ from core.net.host import Host
 from core.net.limits.pace import Pace
 from core.net.links.streams import PeerStream
 from core.net.router.locator import Locator
-from core.net.stats import HostStats
 from core.net.traverse import Traverser
 from core.session.heeding import Heeding
 from core.swarm.words.facts import Seeds
@@ -301,11 +300,6 @@ class Session(Generic[P]):
             return False
         self.host.perform(outputs)
         return bool(outputs)
-
-    @property
-    def stats(self) -> HostStats:
-        """Bytes moved and links open, as the host has counted them."""
-        return self.host.stats
 
     @property
     def reach(self) -> OwnReach | None:

@@ -220,11 +220,6 @@ class Participant:
 
     # --- what others see ---------------------------------------------------------------------------------------------
 
-    @property
-    def contacts(self) -> Sequence[Contact]:
-        """Peers that answer in the DHT, the most useful first."""
-        return self.dht.contacts
-
     def report(self, now: float) -> ProgressReport:
         """What this peer says of itself to the others."""
         return self._tells(self._presentation.report(now))

@@ -78,7 +78,8 @@ def main(*_: object) -> int:
             raise WorkerProblem("The training process was not started properly.")  # noqa: TRY301 - answered below
         conversation = open_conversation(start, say, time.monotonic)
         conversation.begin()
-        conversation.run(inbox)
+        while True:  # the process ends when its stdin closes
+            conversation.turn(inbox)
     except Problem as problem:
         say(Failed.of(problem))
     except Exception as error:  # noqa: BLE001 - whatever it is, the engine hears of it

@@ -117,7 +117,7 @@ class Conversation:
                 **state_fields(learner.state),
                 **sizes,
                 exact=learner.exact,
-                layout=learner.layout,
+                layout=tuple(span.numel for span in learner.parameters.spans),
                 loss_name=task.loss_name,
                 loss_unit=task.loss_unit,
                 guesses=task.guesses,
@@ -127,11 +127,6 @@ class Conversation:
         learner.data.go_on()
         for replica in learner.replicas.held.each:
             replica.data.start()
-
-    def run(self, inbox: "queue.SimpleQueue[Heard]") -> None:
-        """Listen and train for ever; the process ends when its stdin closes."""
-        while True:
-            self.turn(inbox)
 
     def turn(self, inbox: "queue.SimpleQueue[Heard]") -> None:
         """Hear one frame if there is one, else train one batch; wait for a frame while there is nothing to train.

@@ -149,11 +149,6 @@ class Learner:
         return self.parameters.numel
 
     @property
-    def layout(self) -> tuple[int, ...]:
-        """Sizes of the tensors in them, in order."""
-        return tuple(span.numel for span in self.parameters.spans)
-
-    @property
     def samples(self) -> int:
         """Samples accumulated and not averaged yet, those of a contribution that is being averaged included."""
         return self.replicas.samples

@@ -109,7 +109,7 @@ class Computer:
 
     def usernames(self) -> set[str]:
         """Names in the passes that others have shown."""
-        return {link.username for link in self.session.stats.links}
+        return {link.username for link in self.session.host.stats.links}
 
 
 @contextlib.asynccontextmanager
@@ -338,7 +338,7 @@ def test_peers_cut_off_meet_again_without_a_backbone(tmp_path):
             await within_a_minute(lambda: all(len(one.sees()) == 3 for one in volunteers))
             await backbone.session.close()
             volunteers[0].cut(off=True)
-            await within_a_minute(lambda: not volunteers[0].session.peer.contacts)
+            await within_a_minute(lambda: not volunteers[0].session.peer.dht.contacts)
             volunteers[0].cut(off=False)
             await within_a_minute(lambda: all(len(one.sees()) == 2 for one in volunteers))
 

@@ -24,7 +24,7 @@ def test_half_an_hour_without_network_ends_by_itself() -> None:
     swarm.world.divide([lone.peer])
     swarm.world.run(OFFLINE_S)
     assert lone.view().peers == {}
-    assert lone.participant.contacts == []
+    assert lone.participant.dht.contacts == []
     assert _epoch(other) > before + 3, "the others went on"
     swarm.world.heal()
     waited_s = 0.0

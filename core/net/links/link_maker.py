@@ -12,7 +12,7 @@ from core.base.trace import Trace
 from core.net.addresses.address_book import Address
 from core.net.addresses.hosts import is_literal
 from core.net.addresses.ports import REUSE, call
-from core.net.carriers.punch import PUNCH_BYTE, Hole, OwnSocket, Put, Rendezvous, UdpPunches, punch_packet
+from core.net.carriers.punch import PUNCH_BYTE, OwnSocket, Put, Rendezvous, UdpPunches, punch_packet
 from core.net.links.streams import PeerStream, Way
 
 if TYPE_CHECKING:
@@ -224,11 +224,9 @@ class LinkMaker:
             stream.attempt = rendezvous.attempt
             punch = punch_packet(rendezvous.nonce, sender=self._me, receiver=rendezvous.peer)
             hole.put(punch, hole.address)  # the other side admits only senders that it has heard
-            self._through(hole).connect(stream, hole.address)
+            through = self._quic() if hole.socket is None else self._quic_on(hole.socket)
+            through.connect(stream, hole.address)
             await asyncio.wait([stream.settled])
-
-    def _through(self, hole: Hole) -> "QuicEndpoint":
-        return self._quic() if hole.socket is None else self._quic_on(hole.socket)
 
     def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
         if own not in self.sockets or not self._quic_on(own).received(data, source):

@@ -1,9 +1,8 @@
 """All links of a host: called and accepted, one or two per peer."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from core.base.back_off import BackOff
 from core.base.connection_limit import ConnectionLimit
@@ -81,7 +80,11 @@ class Links:
             if len(self._by_peer) >= PEERS_MAX:
                 self._by_peer = {peer: links for peer, links in self._by_peer.items() if not links.idle}
             links = self._by_peer[peer] = PeerLinks(
-                peer, terms=self._terms, owner=self._owner, call=self._call, failed=self._failed
+                peer,
+                terms=self._terms,
+                owner=self._owner,
+                call=lambda whom: self.maker.call(whom, self._book.addresses(whom)),
+                failed=self._failed,
             )
         return links
 
@@ -157,9 +160,6 @@ class Links:
             self.to(stream.peer).remove(stream, reason)
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _call(self, peer: PeerId) -> Coroutine[Any, Any, str | None]:
-        return self.maker.call(peer, self._book.addresses(peer))
 
     def _tell_opened(self, stream: PeerStream) -> None:
         if self._owner.opened is not None and stream.closed is None:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from core.swarm.shards.holder_book import HolderBook
-from core.swarm.shards.names import Catalogue, ShardName, ShardStore
+from core.swarm.shards.names import ShardName, ShardStore
 
 PINNED: Final = 2
 """Number of shards of each source that were given to the reader last, and stay: it may still read them."""
@@ -27,6 +27,8 @@ class ShardShelf:
 
     def __init__(self, store: ShardStore, *, book: HolderBook, random: Random) -> None:
         self._store = store
+        self.catalogue = store.catalogue
+        """The shards of the collaboration, held or not."""
         self._book = book
         self._random = random
         names = self.catalogue.names
@@ -36,11 +38,6 @@ class ShardShelf:
         """Shards that take room, and are not whole yet."""
         self._pinned = defaultdict[int, deque[ShardName]](lambda: deque(maxlen=PINNED))
         """By the source for which they are read."""
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The shards of the collaboration, held or not."""
-        return self._store.catalogue
 
     def __contains__(self, name: ShardName) -> bool:
         """Whether a shard is held, or comes from others or the origin."""

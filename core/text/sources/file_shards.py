@@ -115,17 +115,14 @@ class FileShards:
 
     def __init__(self, place: FilePlace, source: DataSource, access: Access, *, form: str = "") -> None:
         self._place = place
+        self.network = place.network
+        """Whether reading it takes the network."""
         self._source = source
         self._columns = Columns(source.column, tuple(sorted(read_filters(source.filters).columns)))
         self._access = access
         self._forced = form or ("" if source.form == "auto" else source.form)
         self._laid: _Laid | None = None
         self._one_lists = threading.Lock()
-
-    @property
-    def network(self) -> bool:
-        """Whether reading it takes the network."""
-        return self._place.network
 
     def listing(self) -> Listing:
         """What the source has; it is looked at once.
