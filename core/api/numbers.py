@@ -1,6 +1,7 @@
-"""How numbers and counts are written, the same in the window, on the command line and in the engine's sentences."""
+"""How numbers, counts and moments are written, alike in window, command line and the engine's sentences."""
 
 import math
+from datetime import datetime
 
 
 def amount(number: float, *, decimals: int = 0) -> str:
@@ -60,3 +61,12 @@ def _scaled(number: float, units: tuple[str, ...]) -> str:
     while round(number, 2) >= 1000 and place < len(units) - 1:
         number, place = number / 1000, place + 1
     return f"{f'{number:.2f}'.rstrip('0').rstrip('.')} {units[place]}"
+
+
+def moment_text(at: float) -> str:
+    """A moment by this computer's clock, to the minute.
+
+    Args:
+        at: Unix seconds.
+    """
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"

@@ -14,11 +14,10 @@ from core.api.data_state import what_left_out, why_stalled
 from core.api.numbers import amount
 from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
-from core.base.problems import BadInput, Busy, WorkerProblem
+from core.base.problems import BadInput, Busy, WorkerProblem, printable
 from core.cli.organiser.changes import changes_of
 from core.cli.organiser.recipes import Chosen, alone
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.engine.founding import Prepared, check, found
 from core.engine.text.data_watch import words_of
 from core.storage.paths import ALONE, Home
@@ -88,7 +87,7 @@ async def _train_all(args: argparse.Namespace, runs: Sequence[Run]) -> None:
             except WorkerProblem as problem:
                 if len(runs) == 1:
                     raise
-                each.trouble = clean(str(problem))
+                each.trouble = printable(str(problem))
                 print(each.trouble, file=sys.stderr)
     if len(runs) > 1:
         _tell_all(runs, json=args.json)
@@ -239,7 +238,7 @@ def _sentence(line: dict[str, Any]) -> str:
             return f"The schedule has ended at epoch {amount(line['epoch'])}: its learning rate is 0."
         case "data":
             tells = what_left_out if line["left_out"] else why_stalled
-            return clean(str(tells(line["code"], words_of(line["arguments"], line["retry_s"]))))
+            return printable(str(tells(line["code"], words_of(line["arguments"], line["retry_s"]))))
         case _:
             return _epoch_sentence(line)
 

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 import platform
 from collections.abc import Callable
-from datetime import datetime
 from random import SystemRandom
 
 import msgspec
 
+from core.api.numbers import moment_text
 from core.api.verdict import Verdict
 from core.backbone.link import Link
 from core.base.manifest import Manifest
@@ -119,7 +119,7 @@ async def join(
     for where, why in joining.passed_over.items():
         installation.notices.tell("warning", "engine.passed_over", where=where, reason=why)
     if joined.kept_until is not None:
-        until = f"{datetime.fromtimestamp(joined.kept_until).astimezone():%Y-%m-%d %H:%M}"
+        until = moment_text(joined.kept_until)
         installation.notices.tell("warning", "engine.kept", where=link.where, until=until)
     installation.notices.tell("info", "engine.joined", name=joined.manifest.name)
     if joined.name != installation.name:

@@ -3,11 +3,11 @@
 The page gives the reasons of `core.site`; the welcome desk has its own, each with a sentence (`core.backbone`).
 """
 
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from core.api.numbers import moment_text
 from core.api.sentence import later
 from core.base.problems import NotTrusted, Sentence, printable
 
@@ -92,8 +92,7 @@ class SignInProblem(NotTrusted):
         message, hint = REFUSALS[why]
         told = Sentence(message)
         if until:
-            moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(until))
-            told = Sentence("{refusal} This ends at {moment}.", told, moment)
+            told = Sentence("{refusal} This ends at {moment}.", told, moment_text(until))
         if words:
             told = Sentence("{refusal} The page says: {words}", told, printable(words))
         super().__init__(told, hint=hint)

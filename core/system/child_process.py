@@ -1,9 +1,10 @@
-"""What every process that this program starts of itself needs: its command, and a log that stays small."""
+"""What every process that this program starts of itself needs: its command, an end, and a log that stays small."""
 
 import contextlib
 import importlib.util
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -42,6 +43,18 @@ def installed_command() -> list[str]:
     """Return the command by which the system starts Potluck: a package's launcher outlives its updates."""
     launcher = os.environ.get("POTLUCK_LAUNCHER", "")
     return [launcher] if launcher else own_command()
+
+
+def end_with_parent() -> None:
+    """From now on the end of standard input ends this process, whatever it is doing."""
+
+    def watch() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(0, 4096):
+                pass
+        os._exit(0)
+
+    threading.Thread(target=watch, name="parent watch", daemon=True).start()
 
 
 def open_log(path: Path) -> BinaryIO:

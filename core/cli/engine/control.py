@@ -17,11 +17,11 @@ from core.api.joined import absence, without_screen
 from core.api.running import end_by_force, living, why_none_answers
 from core.api.snapshot import PROTOCOL_VERSION, Notice, Snapshot
 from core.api.verdict import Verdict, VerdictCode, headline, not_connected, sentence
-from core.base.problems import UserProblem
+from core.base.problems import UserProblem, printable
 from core.cli.parsing.commands import COMMANDS
 from core.cli.parsing.options import ATTACHED, Commands, add_home, add_json
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean, leaderboard_text, notice_text, status_text
+from core.cli.printing.tables import leaderboard_text, notice_text, status_text
 from core.control.engine_file import END_IT, NoAnswer, NoEntry, NotRunning, engine_of, read_engine_file
 from core.control.one_call import call_once
 from core.engine.remembered.notice_file import NoticeFile
@@ -98,7 +98,7 @@ def _run_status(args: argparse.Namespace) -> int:
     elif snapshot is not None:
         print(status_text(snapshot))
     else:
-        print(clean(f"{headline(verdict)}. {sentence(verdict)} {_next_step(home, verdict)}"))
+        print(printable(f"{headline(verdict)}. {sentence(verdict)} {_next_step(home, verdict)}"))
     return EXIT_NOT_CONNECTED if verdict.code is VerdictCode.NOT_CONNECTED and snapshot is None else EXITS[verdict.code]
 
 

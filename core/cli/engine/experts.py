@@ -10,10 +10,10 @@ import msgspec
 
 from core.api.numbers import amount, lasting
 from core.api.reports import ExpertPlaceView, ExpertsView
+from core.base.problems import printable
 from core.cli.engine.control import EXIT_NOT_CONNECTED
 from core.cli.parsing.options import Commands, add_home, add_json
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.control.client import ControlClient
 from core.storage.paths import Home
 
@@ -101,7 +101,7 @@ def lines(seen: ExpertsView, *, every: bool = False) -> Iterator[str]:
 
 def _hosts(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return clean(", ".join(names[:NAMES_SHOWN]) + more)[:32] or "nobody"
+    return printable(", ".join(names[:NAMES_SHOWN]) + more)[:32] or "nobody"
 
 
 def _age_s(one: ExpertPlaceView, seen: ExpertsView) -> float:

@@ -12,11 +12,11 @@ import msgspec
 from core.api.modes import SUBJECTS, SWITCHED, Switches, UseMode
 from core.api.snapshot import Snapshot
 from core.api.verdict import VerdictCode
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, printable, quoted
 from core.cli.parsing.commands import COMMANDS
 from core.cli.parsing.options import ATTACHED, Commands, add_home, add_json
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean, switch_text
+from core.cli.printing.tables import switch_text
 from core.control.engine_file import NotRunning
 from core.control.one_call import call_once
 from core.engine.limits.preferences import check_end, switched
@@ -121,7 +121,7 @@ def _ask(method: str, home: Home, args: argparse.Namespace, until: float | None)
     if args.what != "computing":
         called = CALLED.get(args.what, args.what)
         print(f"{called}: {switch_text(snapshot.switches.named(args.what), snapshot.time)}.")
-    print(clean(snapshot.sentence))
+    print(printable(snapshot.sentence))
     if (method, args.what) == ("pause", "network") and verdict.code in UNTOUCHED and snapshot.reach is None:
         print("All who take part are on this computer, so they go on; only text from elsewhere is not fetched.")
     if method == "resume":

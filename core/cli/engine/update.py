@@ -7,9 +7,9 @@ import msgspec
 
 from core.api.program_folder import ProgramFolder
 from core.api.updates import UpdateProgress, UpdateState, UpdateView, told
+from core.base.problems import printable
 from core.cli.parsing.options import Commands, add_home, add_json
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.control.engine_file import NotRunning
 from core.control.one_call import call_once
 from core.net.clock import Clock
@@ -81,4 +81,4 @@ def _say(view: UpdateView, *, json: bool) -> None:
         return
     print("\n".join(str(one) for one in told(view)))
     for line in view.news:
-        print(f"  - {clean(line)}")
+        print(f"  - {printable(line)}")

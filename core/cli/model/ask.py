@@ -7,13 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, check_text, no_blank
+from core.base.problems import BadInput, check_text, no_blank, printable
 from core.base.tasks import BLANK, BLANKS
 from core.cli.model.kept_model import kept_model, newest_state
 from core.cli.model.model_process import use_model
 from core.cli.model.model_talk import talk
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 
 TEXT_CHARS_MAX: Final = 20_000
 
@@ -50,13 +49,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(said: dict[str, Any]) -> list[str]:
     """The filled text, and a table of the best words for each blank."""
-    lines = [clean(said["text"])]
+    lines = [printable(said["text"])]
     for number, blank in enumerate(said["blanks"], start=1):
         lines += ["", f"Blank {number}:"] if len(said["blanks"]) > 1 else [""]
-        lines += [f"  {guess['probability']:6.1%}  {clean(guess['text'])}" for guess in blank]
+        lines += [f"  {guess['probability']:6.1%}  {printable(guess['text'])}" for guess in blank]
     return lines
 
 
 def _shown(letter: str) -> str:
     """A letter that a model wrote; its line ends stay, nothing else that moves the cursor."""
-    return letter if letter == "\n" else clean(letter)
+    return letter if letter == "\n" else printable(letter)

@@ -15,14 +15,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, Problem, UserProblem, WireProblem, check_text, quoted
+from core.base.problems import BadInput, Problem, UserProblem, WireProblem, check_text, printable, quoted
 from core.cli.engine.experts import experts_of
 from core.cli.model.kept_model import KeptModel, KeptState, kept_model, newest_state
 from core.cli.model.model_card import THANKED_MAX, model_card
 from core.cli.model.model_process import use_model
 from core.cli.parsing.options import Missing
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
 from core.storage.identity import SERVICE, kept_secret, system_keyring
@@ -271,7 +270,7 @@ def _tell(args: argparse.Namespace, kept: KeptModel, state: KeptState, done: dic
     if "places" in done:
         experts = f"{done['experts']} of {done['places']} experts"
         print(
-            f"{clean(manifest.name)} after epoch {epoch} is in {args.folder}, with {experts}.\n"
+            f"{printable(manifest.name)} after epoch {epoch} is in {args.folder}, with {experts}.\n"
             f"{done['loss_name'].capitalize()} on held-out text: {done['loss']:.3f}.\n"
             f"Load it with: core.tasks.experts.whole.load_whole({str(args.folder)!r})"
         )
@@ -280,7 +279,7 @@ def _tell(args: argparse.Namespace, kept: KeptModel, state: KeptState, done: dic
         return
     simpler = ", ".join(f"{name} alone: {loss:.3f}" for name, loss in done["baselines"].items())
     print(
-        f"{clean(manifest.name)} after epoch {epoch} is in {args.folder}.\n"
+        f"{printable(manifest.name)} after epoch {epoch} is in {args.folder}.\n"
         f"{done['loss_name'].capitalize()} on held-out text: {done['loss']:.3f} ({simpler}).\n"
         f"Load it with: transformers.pipeline({done['pipeline']!r}, model={str(args.folder)!r})"
     )

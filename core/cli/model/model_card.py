@@ -9,7 +9,7 @@ from core.api.numbers import amount, lasting
 from core.api.snapshot import LeaderboardRow
 from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.manifest import Manifest
-from core.cli.printing.tables import clean
+from core.base.problems import printable
 from core.ledger.ledger import Ledger
 
 THANKED_MAX: Final = 100
@@ -144,7 +144,7 @@ def _named(source: DataSource) -> str:
     elif source.path:
         named = f"the texts in the organiser's folder {_words(name)}"
     else:
-        named = f"`{clean(source.address).replace('`', '%60').replace('|', '%7C')}`"
+        named = f"`{printable(source.address).replace('`', '%60').replace('|', '%7C')}`"
     more = ", ".join(_words(each) for each in (source.licence, source.credit) if each)
     return f"{named} ({more})" if more else named
 
@@ -158,5 +158,5 @@ def _licence(manifest: Manifest) -> str:
 
 def _words(text: str) -> str:
     """Text of a stranger that Markdown, its extensions on GitHub and HTML leave as it is."""
-    escaped = _MARKS.sub(r"\\\1", clean(text).strip())
+    escaped = _MARKS.sub(r"\\\1", printable(text).strip())
     return _ALONE.sub(lambda found: f"<span>&#{ord(found[0])};</span>", escaped)

@@ -15,11 +15,10 @@ from core.backbone.ports import LOCK, Ports, read_ports
 from core.backbone.serve import Backbone
 from core.backbone.site_process import SiteAddress
 from core.backbone.ways.ways_file import read_ways
-from core.base.problems import Busy
+from core.base.problems import Busy, printable
 from core.base.site.ways import WaysIn
 from core.cli.organiser import stand_in
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
 from core.joining.other_logs import keep_copying
 from core.net.addresses.hosts import SAID, reach
@@ -129,7 +128,9 @@ def _say_link(link: Link) -> None:
 def _tell_link(charter: Charter, site: SiteAddress | None, ways: WaysIn | None, link: Link) -> None:
     """Say to a person what runs, and what comes next."""
     folder = shlex.quote(str(charter.folder))
-    print(f"The backbone of {clean(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing.")
+    print(
+        f"The backbone of {printable(charter.manifest.name)} runs at {link.where}. It takes part, and trains nothing."
+    )
     print(f"\nHand out the link:            {link}")
     print("Others paste it in the window, or: potluck join LINK")
     peers = read_ports(charter.folder).peers

@@ -10,10 +10,9 @@ from typing import Final
 
 from core.backbone.backup import back_up, read_about, restore
 from core.backbone.charter import AUTHORITY, MANIFEST, load_charter
-from core.base.problems import BadInput
+from core.base.problems import BadInput, printable
 from core.cli.organiser import charter as founding
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.net.clock import Clock
 from core.storage.sealed_key import LETTERS_MAX, check_passphrase
 
@@ -40,7 +39,7 @@ def run_backup(args: argparse.Namespace) -> int:
         facts = {"file": str(file), "files": done.files, "bytes": done.size_bytes, "sealed": bool(passphrase)}
         say_json({"event": "backed_up", "collaboration": done.about.collaboration, **facts})
         return 0
-    print(f"{clean(done.about.name)} is kept in {file}: {done.files} files, {done.size_bytes / 1e6:.1f} MB.")
+    print(f"{printable(done.about.name)} is kept in {file}: {done.files} files, {done.size_bytes / 1e6:.1f} MB.")
     print(SEALED if passphrase else OPEN)
     return 0
 
@@ -62,7 +61,7 @@ def run_restore(args: argparse.Namespace) -> int:
     if args.json:
         say_json({"event": "restored", "collaboration": about.collaboration, "charter": str(folder), "at": about.at})
         return 0
-    print(f"{clean(about.name)} is restored in {folder}, with its members, names and invitations.")
+    print(f"{printable(about.name)} is restored in {folder}, with its members, names and invitations.")
     print("Who came in after that backup needs an invitation again.")
     print(f"\nNext:  {command}")
     print(

@@ -2,11 +2,10 @@
 
 import argparse
 import asyncio
-import time
 from pathlib import Path
 
 from core.api.moderation import CopiesView
-from core.api.numbers import amount
+from core.api.numbers import amount, moment_text
 from core.authority.changes import check_moderator, new_decisions
 from core.authority.view import outcome
 from core.backbone.charter import keep_document, load_charter, only_command, read_charter_records
@@ -21,9 +20,8 @@ from core.backbone.mirrors import (
     write_plan,
 )
 from core.backbone.moderators.moderator_desk import copies_of
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, printable, quoted
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.net.clock import Clock
 
 
@@ -84,7 +82,7 @@ def say_copies(view: CopiesView, *, json: bool) -> None:
             facts = {"copy": one.number, "epoch": one.epoch, "came": one.came, "loss": one.loss}
             say_json({"event": "copy", **facts, "chosen": one.chosen})
             continue
-        moment = _moment(one.came)
+        moment = moment_text(one.came)
         measured = "" if one.loss is None else f", held-out loss {one.loss:.4g}"
         print(f"{one.number:>6}  epoch {one.epoch}, {moment}{measured}{', all went back to it' if one.chosen else ''}")
 
@@ -113,10 +111,6 @@ def _say_plan(folder: Path, *, json: bool) -> None:
         print(f"A copy is taken every {amount(plan.every_s // 60)} min while somebody trains, as far as lines allow.")
     for each in plan.mirrors:
         note = notes.get(each, MirrorNote())
-        has = f"copy {note.copy} since {_moment(note.at)}" if note.copy else "no copy yet"
-        failed = f"; failed {amount(note.failed)} times: {note.fault} Tried again {_moment(note.again_at)}."
-        print(clean(f"Mirror {shown(each)}: {has}{failed if note.failed else ''}"))
-
-
-def _moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+        has = f"copy {note.copy} since {moment_text(note.at)}" if note.copy else "no copy yet"
+        failed = f"; failed {amount(note.failed)} times: {note.fault} Tried again {moment_text(note.again_at)}."
+        print(printable(f"Mirror {shown(each)}: {has}{failed if note.failed else ''}"))

@@ -16,12 +16,12 @@ from core.api.numbers import amount, lasting, volume
 from core.backbone.charter import load_charter
 from core.base.allowed import read_fields
 from core.base.data_source import DataSource
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, printable, quoted
 from core.cli.model.kept_model import kept_model
 from core.cli.parsing.options import Missing
 from core.cli.parsing.quantities import read_rate
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean, losses_of
+from core.cli.printing.tables import losses_of
 from core.engine.text.data_secrets import kept_secrets, secret_names
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
@@ -91,7 +91,7 @@ def run_cut(args: argparse.Namespace) -> int:
         f"  size       {volume(found['bytes'])}\n"
         f"  texts      {amount(found['documents'])}, {amount(found['characters'])} characters\n"
         f"{left_out}{losses_of(found)}"
-        f"  index      {clean(found['index'])}, {volume(found['index_bytes'])}\n"
+        f"  index      {printable(found['index'])}, {volume(found['index_bytes'])}\n"
         f"Write in the recipe, above its tables{'' if away else ' (the backbone gives the shards)'}:\n\n"
         f"{_table(source, found['index'], out if away else '')}"
     )
@@ -217,10 +217,10 @@ def _show_sample(args: argparse.Namespace) -> int:
         say_json(found)
     else:
         print(
-            f"Sample {args.sample} of {clean(kept.manifest.name)}: row {row} of {clean(found['shard'])} "
-            f"in {clean(found['source'])}\n  digest  {found['digest']}\n"
+            f"Sample {args.sample} of {printable(kept.manifest.name)}: row {row} of {printable(found['shard'])} "
+            f"in {printable(found['source'])}\n  digest  {found['digest']}\n"
         )
-        print("\n".join(clean(line) for line in found["text"].splitlines()))
+        print("\n".join(printable(line) for line in found["text"].splitlines()))
     return 0
 
 
@@ -249,7 +249,7 @@ def _asked(asked: DataRequest, *sources: DataSource, json: bool) -> dict[str, An
     def goes_on(line: dict[str, Any]) -> None:
         nonlocal share
         share = line.get("fraction", share)
-        bar.show(share, clean(line["text"]))
+        bar.show(share, printable(line["text"]))
 
     try:
         secrets = kept_secrets(secret_names(sources))
@@ -284,16 +284,16 @@ def _shards(found: dict[str, Any]) -> str:
 def _table(source: DataSource, index: str, address: str) -> str:
     """The table of a recipe for shards that were cut; quoted as JSON, which TOML reads alike."""
     fields = {"address": address, "index": index, "licence": source.licence, "credit": source.credit}
-    lines = (f"{name} = {json.dumps(clean(value), ensure_ascii=False)}" for name, value in fields.items() if value)
+    lines = (f"{name} = {json.dumps(printable(value), ensure_ascii=False)}" for name, value in fields.items() if value)
     return "\n".join(["[[data]]", *lines])
 
 
 def _inspected(found: dict[str, Any], *, line: str) -> str:
-    said = [f"{clean(found['address'])}: {_shards(found)}"]
+    said = [f"{printable(found['address'])}: {_shards(found)}"]
     said[0] += f", {volume(found['bytes'])}" if found["bytes"] else ", of a size that nobody says"
     said[0] += ", as their index says." if found["indexed"] else "."
     for word in ("licence", "credit"):
-        said += [f"  {word:<11}{clean(found[word])}"] if found[word] else []
+        said += [f"  {word:<11}{printable(found[word])}"] if found[word] else []
     if found["characters"]:
         about = f"about {amount(found['documents'])} documents, {amount(found['characters'])} characters"
         said.append(f"  holds      {about}, {amount(found['words'])} words")
@@ -306,7 +306,7 @@ def _inspected(found: dict[str, Any], *, line: str) -> str:
     if found["kept_share"] < 1:
         said.append(f"  filters    keep {found['kept_share']:.1%} of the texts")
     said.append(f"{losses_of(found)}Reckoned from {amount(found['sample_characters'])} characters of it. Examples:")
-    said += [f"  {clean(example)}" for example in found["examples"]]
+    said += [f"  {printable(example)}" for example in found["examples"]]
     if found["tokenizer"]:
         said.append(_report(found["tokenizer"]))
     return "\n".join(said)
@@ -320,7 +320,7 @@ def _report(report: dict[str, Any]) -> str:
         f"  unknown tokens        {report['unknown_share']:.3%}\n"
         f"  words that come back  {report['whole_share']:.2%}"
     )
-    return "\n".join([said, *(f"  {clean(' '.join(example['pieces']))}" for example in report["examples"])])
+    return "\n".join([said, *(f"  {printable(' '.join(example['pieces']))}" for example in report["examples"])])
 
 
 def _verified(found: dict[str, Any], left: list[dict[str, Any]]) -> str:
@@ -330,7 +330,7 @@ def _verified(found: dict[str, Any], left: list[dict[str, Any]]) -> str:
         return f"{shards}: {'it is' if found['shards'] == 1 else 'all are'} as the index says."
     mended = f", {amount(wrong - len(left))} of them mended" if wrong > len(left) else ""
     said = [f"{shards}: {amount(wrong)} {'was' if wrong == 1 else 'were'} not as the index says{mended}."]
-    said += [f"  {clean(one['name'])} {_wrong(one)}" for one in left[:WRONG_SHOWN]]
+    said += [f"  {printable(one['name'])} {_wrong(one)}" for one in left[:WRONG_SHOWN]]
     if len(left) > WRONG_SHOWN:
         said.append(f"  and {amount(len(left) - WRONG_SHOWN)} more")
     if left:

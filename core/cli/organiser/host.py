@@ -11,10 +11,9 @@ from core.backbone.charter import Charter, admissions, load_charter, only_comman
 from core.backbone.invitations import DAY_S, Invitation, first_invitation, new_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
 from core.backbone.ports import read_ports
-from core.base.problems import BadInput
+from core.base.problems import BadInput, printable
 from core.cli.organiser.charter import free_ports, link_of
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.cli.volunteer.joining import begin_again
 from core.engine import hosting
 from core.engine.remembered.collaborations import Collaborations, KeptCollaboration
@@ -31,7 +30,7 @@ ENDED: Final = frozenset({"link.withdrawn", "link.expired", "link.full"})
 def run(args: argparse.Namespace) -> int:
     """`potluck host`; see `potluck host --help`."""
     home, charter = Home.find(args.home), load_charter(args.folder.expanduser().absolute())
-    name, running = clean(charter.manifest.name), False
+    name, running = printable(charter.manifest.name), False
     if args.stop:
         hosting.host(home, hosted(charter, runs=False))
     else:
@@ -122,7 +121,7 @@ def _pass_on(args: argparse.Namespace, kept: KeptCollaboration) -> int:
         if problem.code not in ENDED:
             raise
         hint = "Ask {organiser} for a link: only the charter makes new ones."
-        raise BadInput("{why}", problem.sentence, clean(organiser) or "the organiser", hint=hint) from problem
+        raise BadInput("{why}", problem.sentence, printable(organiser) or "the organiser", hint=hint) from problem
     if args.json:
         say_json(
             {"event": "invitation", "link": str(kept.link), "id": "", "used": 0, "uses_max": None, "expires": None}

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.api import moderation as api
+from core.api.numbers import moment_text
 from core.authority.acts import copy_number, key_of, signed_wish
 from core.authority.changes import check_moderator
 from core.authority.view import moderation_view, outcome
@@ -23,13 +24,12 @@ from core.backbone.link import link_to
 from core.backbone.moderators.audit_log import AuditLog, audit_view
 from core.backbone.ports import read_ports
 from core.base.ids import PeerId
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, printable, quoted
 from core.cli.organiser import copies, people
 from core.cli.organiser.moderate_command import AUDIT, COPIES, PAGE, PEOPLE
 from core.cli.parsing.options import read_moment
 from core.cli.printing.people_tables import people_text
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.cli.volunteer.login import has_browser
 from core.control.one_call import call_once
 from core.joining.signed_questions import ask_moderator
@@ -107,10 +107,10 @@ def _audit(args: argparse.Namespace) -> int:
             say_json({"event": "audit", **msgspec.to_builtins(one)})
             continue
         words = f": {one.words}" if one.words else ""
-        print(clean(f"{one.n:>6}  {_moment(one.at)}  {one.actor}, {one.act} {one.subject}{words}"))
+        print(printable(f"{one.n:>6}  {moment_text(one.at)}  {one.actor}, {one.act} {one.subject}{words}"))
     if not view.changed:
         return 0
-    before = f" than this computer saw on {_moment(view.seen)}" if view.seen else ""
+    before = f" than this computer saw on {moment_text(view.seen)}" if view.seen else ""
     changed = f"Line {view.changed} is another one{before}, or does not follow from the one before."
     print(f"potluck: Somebody has changed what was done.  {changed}", file=sys.stderr)
     return 1
@@ -140,7 +140,7 @@ def _page(args: argparse.Namespace) -> int:
         say_json({"event": "page", "address": address, "warning": warning})
         return 0
     if warning:
-        print(clean(warning))
+        print(printable(warning))
     here = "" if address.startswith("https:") else ", on the backbone's computer"
     print(f"Sign in within a minute{here}:\n{address}", flush=True)
     if has_browser():
@@ -170,7 +170,9 @@ def certificate_warning(address: str) -> str:
         return ""
     if ends > time.time() + CERTIFICATE_S:  # noqa: TID251 - certificates and browsers go by this computer's clock
         return ""
-    return f"The certificate of {host} ends on {_moment(ends)}: see to it that the server before the page renews it."
+    return (
+        f"The certificate of {host} ends on {moment_text(ends)}: see to it that the server before the page renews it."
+    )
 
 
 class _Engine:
@@ -245,24 +247,24 @@ def _print_view(view: api.ModerationView, *, json: bool) -> None:
     alone = "Each of them decides alone" if view.threshold == 1 else f"{view.threshold} of them have to agree"
     print(f"{'1 moderator' if len(view.moderators) == 1 else f'{len(view.moderators)} moderators'}.  {alone}.")
     for one in view.moderators:
-        print(clean(f"  {one.name}{' (this computer)' if one.is_me else ''}, {one.key[:16]}"))
+        print(printable(f"  {one.name}{' (this computer)' if one.is_me else ''}, {one.key[:16]}"))
     for each in view.issuers:
-        print(clean(f"  Backbone {_issuer(each)}"))
+        print(printable(f"  Backbone {_issuer(each)}"))
     print(f"{view.banned} keys are shut out.{'  Nobody new is let in.' if view.newcomers == 'closed' else ''}")
     if view.end is not None:
-        print(clean(_end(view.end)))
+        print(printable(_end(view.end)))
     if view.drill is not None:
-        print(clean(_drill(view.drill)))
+        print(printable(_drill(view.drill)))
     for words in view.notices:
-        print(clean(f"Told to all: {words}"))
+        print(printable(f"Told to all: {words}"))
     for held in view.holds:
-        print(clean(_hold(held)))
+        print(printable(_hold(held)))
     for proposal in view.proposals:
-        print(clean(_proposal(proposal)))
+        print(printable(_proposal(proposal)))
 
 
 def _issuer(one: api.IssuerView) -> str:
-    lasts = "lets people in" if one.until is None else f"has ended; its passes hold until {_moment(one.until)}"
+    lasts = "lets people in" if one.until is None else f"has ended; its passes hold until {moment_text(one.until)}"
     return f"{one.name} ({one.key[:16]}) at {', '.join(one.places) or 'no address'}: {lasts}"
 
 
@@ -273,7 +275,7 @@ def _end(end: api.EndView) -> str:
 
 
 def _drill(drill: api.DrillView) -> str:
-    asked = f"{drill.by} asked on {_moment(drill.at)} whether all moderators can still sign"
+    asked = f"{drill.by} asked on {moment_text(drill.at)} whether all moderators can still sign"
     if not drill.missing:
         return f"{asked}: all have."
     late = " for 7 days: if they are gone, put others in their place" if drill.is_late else ""
@@ -282,19 +284,17 @@ def _drill(drill: api.DrillView) -> str:
 
 
 def _hold(held: api.HoldView) -> str:
-    return f"{held.name or held.key[:16]} is held until {_moment(held.until)}{': ' if held.words else ''}{held.words}"
+    return (
+        f"{held.name or held.key[:16]} is held until {moment_text(held.until)}{': ' if held.words else ''}{held.words}"
+    )
 
 
 def _proposal(one: api.ProposalView) -> str:
     what = ", ".join(dict.fromkeys(map(api.change_text, one.changes))) or "changes nothing"
     why = f" ({one.words})" if one.words else ""
-    by = f"{one.author} proposes on {_moment(one.at)}"
+    by = f"{one.author} proposes on {moment_text(one.at)}"
     return f"{one.id}: {by}: {what}{why}. Signed by {', '.join(one.signed)}; {_signatures(one.missing)} missing."
 
 
 def _signatures(number: int) -> str:
     return "1 signature" if number == 1 else f"{number} signatures"
-
-
-def _moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

@@ -2,19 +2,19 @@
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 from core.api.moderation import PersonView
-from core.api.numbers import amount
+from core.api.numbers import amount, moment_text
 from core.backbone.charter import admissions, load_charter, revoked_keys
 from core.backbone.moderators.seen_parts import DISTANCES, read_distances
 from core.backbone.people import BOARD, PEOPLE, people_view, read_people
 from core.backbone.ports import LOCK
 from core.base.names import BACKBONE_NAME
+from core.base.problems import printable
 from core.cli.printing.people_tables import parts_text
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean, leaderboard_text
+from core.cli.printing.tables import leaderboard_text
 from core.ledger.board import Board
 from core.ledger.ledger import ROWS_MAX
 from core.system.file_lock import is_held
@@ -61,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     here = sum(one.here for one in people)
     print(f"{amount(here)} of {amount(len(people))} are here." if kept.runs else NOT_RUNNING)
     for one in people:
-        print(clean(f"{one.name}{_computers(one)}{' (shut out)' if one.shut_out else ''}: {_when(one)}; {_gave(one)}"))
+        print(
+            printable(f"{one.name}{_computers(one)}{' (shut out)' if one.shut_out else ''}: {_when(one)}; {_gave(one)}")
+        )
     print(parts_text([(one.name, one.parts) for one in people], NOT_SEEN))
     if households := len(kept.log.revocations.households):
         are = "households are" if households > 1 else "household is"
@@ -94,14 +96,10 @@ def _when(one: PersonView) -> str:
     if one.came is None:
         return "never seen"
     if one.here:
-        return f"here since {_moment(one.came)}"
+        return f"here since {moment_text(one.came)}"
     if one.left is None:  # the backbone was killed, and nobody knows what came after
-        return f"came {_moment(one.came)}, and was here when the backbone looked last"
-    return f"last here {_moment(one.left)}"
-
-
-def _moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+        return f"came {moment_text(one.came)}, and was here when the backbone looked last"
+    return f"last here {moment_text(one.left)}"
 
 
 def _gave(one: PersonView) -> str:

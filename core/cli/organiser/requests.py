@@ -4,15 +4,15 @@ import argparse
 import getpass
 import importlib.util
 import subprocess
-import time
 
 import msgspec
 
+from core.api.numbers import moment_text
 from core.backbone.charter import load_charter
-from core.base.problems import BadInput, Problem
+from core.base.problems import BadInput, Problem, printable
 from core.base.site.requests import ModeratorAnswered, WaitingPeople
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean, columns
+from core.cli.printing.tables import columns
 from core.system.child_process import own_command
 
 NOBODY = "Nobody waits for an answer."
@@ -35,10 +35,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if answer is not None:
         print("They are let in when they sign in again." if yes else "They read that a moderator has said no.")
-    rows = [
-        (str(one.number), clean(one.name), time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at)), clean(one.words))
-        for one in waiting.people
-    ]
+    rows = [(str(one.number), printable(one.name), moment_text(one.at), printable(one.words)) for one in waiting.people]
     print(columns([("No.", "Name", "Since", "Words"), *rows], left={1, 2, 3}) if rows else NOBODY)
     return 0
 

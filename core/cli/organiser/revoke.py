@@ -4,23 +4,22 @@ import argparse
 import asyncio
 import re
 import shlex
-import time
 from collections import Counter
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 
+from core.api.numbers import moment_text
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import Charter, admissions, load_charter, only_command, revoke, revoked_keys
 from core.backbone.invitations import write_invitations
 from core.backbone.revocations import Revocation, Revocations, household_mark
 from core.base.ids import PeerId
 from core.base.names import BACKBONE_NAME
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, printable, quoted
 from core.base.rate_limit import household
 from core.cli.parsing.options import read_moment
 from core.cli.printing.say import agrees, say_json
-from core.cli.printing.tables import clean
 from core.net.clock import Clock
 
 ENTERING_S: Final = 1.0
@@ -101,8 +100,8 @@ async def _revoke(args: argparse.Namespace) -> int:
         raise BadInput("Nobody who is meant is shut out." if args.undo else none)
     if not args.json:
         for one in (log.admitted[key] for key in keys if not choice.named):
-            at = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
-            print(clean(f"{one.name}: let in {at} by {one.invitation or 'no invitation'}, {one.key[:16]}"))
+            at = moment_text(one.at)
+            print(printable(f"{one.name}: let in {at} by {one.invitation or 'no invitation'}, {one.key[:16]}"))
         print(door, end="\n" if door else "")
     question = f"{'Let' if args.undo else 'Shut'} these {len(keys)} computers {'in again' if args.undo else 'out'}?"
     if len(keys) > 1 and not choice.named and not args.yes and not agrees(question):
@@ -127,7 +126,7 @@ def _tell(args: argparse.Namespace, choice: _Choice, keys: list[PeerId], *, numb
     for name, computers in Counter(log.name_of(key) or key.hex() for key in keys if not args.json).items():
         done = "is let in again, once Potluck is started there" if args.undo else "is shut out"
         several = f", with {computers} computers" if computers > 1 else ""
-        print(f"{clean(name)} {done}{several}: all peers learn it within a minute.")
+        print(f"{printable(name)} {done}{several}: all peers learn it within a minute.")
     one = log.admitted.get(choice.named[0]) if choice.named and not (args.json or args.undo) else None
     now, invitations = Clock().now(), choice.charter.invitations
     if one is not None and any(each.id == one.invitation and log.uses.is_open(each, now) for each in invitations):

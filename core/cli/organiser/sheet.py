@@ -15,11 +15,10 @@ from core.api.running import living
 from core.backbone.charter import AUTHORITY, MANIFEST, load_charter
 from core.base.ids import PeerId, fingerprint
 from core.base.manifest import read_manifest
-from core.base.problems import BadInput, Busy, Problem
+from core.base.problems import BadInput, Busy, Problem, printable
 from core.base.signing import SEED_BYTES, Ed25519Verifier, KeyPair
 from core.cli.organiser.backups import asked_passphrase, new_passphrase
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.control.engine_file import read_engine_file
 from core.net.clock import Clock
 from core.storage.identity import bring_back, load_identity, system_keyring
@@ -152,7 +151,7 @@ def _read(args: argparse.Namespace) -> int:
     if args.json:
         say_json({"event": "key_is_back", "key": keys.peer_id.hex()})
     else:
-        print(clean(where))
+        print(printable(where))
     return 0
 
 

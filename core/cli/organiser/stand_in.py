@@ -27,10 +27,9 @@ from core.backbone.ports import Ports, read_ports, write_ports
 from core.backbone.remembered import CONTACTS_MAX, RememberedContacts
 from core.backbone.serve import PEERS
 from core.base.contact import Contact
-from core.base.problems import BadInput, Damaged, Problem
+from core.base.problems import BadInput, Damaged, Problem, printable
 from core.cli.organiser import charter as founding
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.net.clock import Clock
 from core.system.atomic_files import make_directory, problem_of, read_bounded, write_atomic
 
@@ -150,6 +149,6 @@ def tell(charter: Charter, *, json: bool) -> None:
         say_json({"event": "stand_in", "charter": str(charter.folder), "key": key, "at": at, "command": command})
         return
     needed = read_charter_records(charter).roles.threshold
-    print(f"A backbone for {clean(charter.manifest.name)}, which lets nobody in yet.")
+    print(f"A backbone for {printable(charter.manifest.name)}, which lets nobody in yet.")
     print(f"A moderator, whose Potluck runs, types:  {command}")
     print(f"{needed} of them have to agree; each other one types what that prints.  This command waits.", flush=True)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from core.api.moderation import PartsView, PersonView
 from core.api.numbers import amount
-from core.cli.printing.tables import clean, columns
+from core.base.problems import printable
+from core.cli.printing.tables import columns
 
 PARTS = ("Norm", "Cosine", "Clipped", "Dropped", "Seen in")
 NOTE = """Norm and cosine compare somebody's parts with the others', where they were averaged here.  Few samples alone
@@ -22,7 +23,10 @@ def parts_text(people: Sequence[tuple[str, PartsView | None]], nobody: str) -> s
     if not seen:
         return nobody
     seen.sort(key=lambda one: (one[1].cosine, one[0]))
-    return columns([("Name", *PARTS), *((clean(name), *_parts(parts)) for name, parts in seen)], left={0}) + f"\n{NOTE}"
+    return (
+        columns([("Name", *PARTS), *((printable(name), *_parts(parts)) for name, parts in seen)], left={0})
+        + f"\n{NOTE}"
+    )
 
 
 def people_text(people: Sequence[PersonView], nobody: str) -> str:
@@ -35,7 +39,7 @@ def people_text(people: Sequence[PersonView], nobody: str) -> str:
     rows: list[tuple[str, ...]] = [("Name", "Here", "Samples", "Share", "Computers", *PARTS)]
     rows += [
         (
-            clean(one.name) + (" (shut out)" if one.shut_out else ""),
+            printable(one.name) + (" (shut out)" if one.shut_out else ""),
             "here" if one.here else "",
             amount(one.samples),
             f"{one.share:.1%}",

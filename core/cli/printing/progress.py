@@ -7,7 +7,8 @@ from typing import TextIO
 
 from core.api.numbers import amount, company
 from core.api.snapshot import Snapshot
-from core.cli.printing.tables import clean, newest_loss, rate
+from core.base.problems import printable
+from core.cli.printing.tables import newest_loss, rate
 from core.system.progress_bar import is_live, without_digits
 
 BAR_WIDTH = 20
@@ -51,7 +52,7 @@ class LiveLine:
 
     def message(self, text: str) -> None:
         """Print a line that stays; the live line goes on below it."""
-        self._stream.write(f"{_ERASE if self._live else ''}{clean(text)}\n")
+        self._stream.write(f"{_ERASE if self._live else ''}{printable(text)}\n")
         self._draw()
 
     def close(self) -> None:
@@ -125,4 +126,8 @@ def _facts(snapshot: Snapshot) -> dict[str, str]:
 
 def _doing(snapshot: Snapshot) -> str:
     """The activity; where there is no collaboration yet, the sentence that says what is prepared or waited for."""
-    return snapshot.activity.value.replace("_", " ") if snapshot.collaboration is not None else clean(snapshot.sentence)
+    return (
+        snapshot.activity.value.replace("_", " ")
+        if snapshot.collaboration is not None
+        else printable(snapshot.sentence)
+    )

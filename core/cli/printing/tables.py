@@ -14,11 +14,6 @@ from core.api.verdict import headline, next_try
 from core.base.problems import printable
 
 
-def clean(text: str) -> str:
-    """`text` without control characters: a peer's name must not move the cursor or colour the terminal."""
-    return printable(text)
-
-
 def rate(samples_per_s: float) -> str:
     """A speed: one decimal below a hundred."""
     return f"{samples_per_s:.1f}" if samples_per_s < 99.95 else amount(samples_per_s)
@@ -36,33 +31,33 @@ def status_text(snapshot: Snapshot) -> str:
     collaboration = snapshot.collaboration
     training, heldout = newest_loss(snapshot.curve)
     said = f"{snapshot.sentence} {next_try(snapshot.verdict, snapshot.time)}".rstrip()
-    rows = [("", f"{headline(snapshot.verdict)}. {clean(said)}")]
+    rows = [("", f"{headline(snapshot.verdict)}. {printable(said)}")]
     if snapshot.problem is not None and snapshot.problem.hint:
-        rows.append(("What to do", clean(snapshot.problem.hint)))
+        rows.append(("What to do", printable(snapshot.problem.hint)))
     if collaboration is not None:
-        rows.append(("Collaboration", clean(f"{collaboration.name}, organised by {collaboration.organiser}")))
+        rows.append(("Collaboration", printable(f"{collaboration.name}, organised by {collaboration.organiser}")))
         samples = gathered(snapshot.epoch_samples, collaboration.target_samples)
         rows.append(("Epoch", f"{amount(snapshot.epoch)}, {samples}"))
-    rows += [("Not served", f"{clean(passed.name)}: {WORDS[passed.why]}") for passed in snapshot.passed_over]
+    rows += [("Not served", f"{printable(passed.name)}: {WORDS[passed.why]}") for passed in snapshot.passed_over]
     if training is not None or heldout is not None:
         losses = [(training, "in training"), (heldout, "on held-out text")]
         known = [f"{loss:.3f} {where}" for loss, where in losses if loss is not None]
         meaning = collaboration.loss if collaboration is not None else LossView()
         known += [f"{score.loss:.3f} for {name} alone" for name, score in meaning.baselines.items()]
-        rows.append(("Loss", clean(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
+        rows.append(("Loss", printable(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
     here = company(snapshot.volunteers, snapshot.always_on)
     rows += [
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),
         (
             "This computer",
-            f"{clean(snapshot.me.name)}, {rate(snapshot.me.samples_per_s)} samples/s"
-            + (f", computed on: {clean(snapshot.me.device)}" if snapshot.me.device else ""),
+            f"{printable(snapshot.me.name)}, {rate(snapshot.me.samples_per_s)} samples/s"
+            + (f", computed on: {printable(snapshot.me.device)}" if snapshot.me.device else ""),
         ),
         ("Given", _given(snapshot)),
         ("Switch", _switches(snapshot)),
     ]
     if snapshot.data is not None:
-        rows.append(("Text", clean(_data(snapshot.data))))
+        rows.append(("Text", printable(_data(snapshot.data))))
     if (hosting := snapshot.hosting) is not None:
         wait = f", 95 of 100 within {max(1, round(1000 * hosting.wait_s))} ms" if hosting.wait_s else ""
         answered = f"{amount(snapshot.today.answered)} requests answered today{wait}"
@@ -159,7 +154,7 @@ def leaderboard_text(standings: Sequence[LeaderboardRow]) -> str:
         (
             "*" if row.is_me else "",
             str(row.rank),
-            clean(row.name) + (" (shut out)" if row.revoked else ""),
+            printable(row.name) + (" (shut out)" if row.revoked else ""),
             amount(row.samples),
             f"{row.share:.1%}",
             amount(row.epochs),
@@ -195,11 +190,11 @@ def notice_text(notice: Notice) -> str:
     """One notice on one line, in the local time."""
     moment = datetime.fromtimestamp(notice.time).astimezone()
     mark = "" if notice.level == "info" else f"{notice.level}: "
-    return f"{moment:%Y-%m-%d %H:%M:%S}  {mark}{clean(notice.text)}"
+    return f"{moment:%Y-%m-%d %H:%M:%S}  {mark}{printable(notice.text)}"
 
 
 def losses_of(found: dict[str, Any]) -> str:
     """Lines that say which files, or records of them, could not be read, and why; empty: all could."""
     more = found["loss_count"] - len(found["losses"])
     said = [one["words"] for one in found["losses"]] + [f"and {amount(more)} more"] * (more > 0)
-    return "".join(f"  {'' if number else 'not read':11}{clean(one)}\n" for number, one in enumerate(said))
+    return "".join(f"  {'' if number else 'not read':11}{printable(one)}\n" for number, one in enumerate(said))

@@ -2,15 +2,15 @@
 
 import argparse
 import asyncio
-import time
 from typing import Final
 
 import msgspec
 
 from core.api.account import WAYS_OUT, AccountAct, AccountView, AccountWish, DeviceView
+from core.api.numbers import moment_text
 from core.backbone.kept_pass import FILE
+from core.base.problems import printable
 from core.cli.printing.say import agrees, say_json
-from core.cli.printing.tables import clean
 from core.cli.volunteer.joining import begin_again
 from core.control.one_call import call_once
 from core.engine.remembered.collaborations import Collaborations
@@ -41,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
     elif wish.act is AccountAct.ADD:
         print("Open this link in Potluck on your other computer, or type there: potluck join LINK")
         print(view.link)
-        print(f"It lets one computer in, until {_moment(view.until)}.")
+        print(f"It lets one computer in, until {moment_text(view.until)}.")
         print("Send it to nobody: the computer that opens it becomes yours, under your name.")
     else:
-        print(clean(f"{view.name}: {len(view.devices)} of 10 computers."))
+        print(printable(f"{view.name}: {len(view.devices)} of 10 computers."))
         for one in view.devices:
-            print(clean(_line(one)))
+            print(printable(_line(one)))
         if not view.told:
             print("It gets no pass any more.  Peers are not told, so that the one it has holds for up to 4 days.")
     return 0
@@ -64,8 +64,4 @@ def _leave(home: Home, collaboration: str) -> None:
 def _line(one: DeviceView) -> str:
     """One computer as a person reads it."""
     said = " (this computer)" if one.is_me else " (ended)" if one.ended else ""
-    return f"  {one.name or 'a computer'}{said}: {one.key[:16]}, since {_moment(one.at)}"
-
-
-def _moment(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    return f"  {one.name or 'a computer'}{said}: {one.key[:16]}, since {moment_text(one.at)}"

@@ -23,7 +23,6 @@ from core.base.ids import PeerId, fingerprint
 from core.base.problems import BadInput, NotTrusted, UserProblem, printable, quoted
 from core.base.signing import Ed25519Verifier
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.joining.look import look
 from core.net.addresses.interfaces import is_loopback
 from core.net.clock import Clock
@@ -55,9 +54,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json({"event": "directory", **msgspec.to_builtins(view)})
         return 0
-    print(clean(f"{view.name}, signed by the key {view.fingerprint}"))
+    print(printable(f"{view.name}, signed by the key {view.fingerprint}"))
     for entry in view.entries:
-        print(clean(f"\n{entry.name}: {entry.summary or 'its list says no more'}\n  {entry.link}"))
+        print(printable(f"\n{entry.name}: {entry.summary or 'its list says no more'}\n  {entry.link}"))
     if view.left_out:
         print(f"\n{view.left_out} entries cannot be used, and were left out.")
     return 0
@@ -175,7 +174,7 @@ def _make(args: argparse.Namespace) -> int:
     entries = []
     for link in links:
         manifest = asyncio.run(look(link, Clock().now)).manifest
-        words = {"name": clean(manifest.name)[:80], "summary": clean(manifest.summary)[:300]}
+        words = {"name": printable(manifest.name)[:80], "summary": printable(manifest.summary)[:300]}
         entries.append({"id": manifest.id.hex(), "link": str(link), **words})
     body = msgspec.json.encode({"name": args.name or "Open collaborations", "made": Clock().now(), "entries": entries})
     signed = {"directory": msgspec.Raw(body), "key": keys.peer_id.hex(), "signature": keys.sign(PURPOSE + body).hex()}

@@ -21,9 +21,8 @@ from core.backbone.link import SCHEME, Link, parse_link
 from core.base.ids import PeerId, fingerprint
 from core.base.manifest import Manifest
 from core.base.names import chosen_name
-from core.base.problems import Problem, UserProblem
+from core.base.problems import Problem, UserProblem, printable
 from core.cli.printing.say import agrees, say_json
-from core.cli.printing.tables import clean
 from core.cli.volunteer.estimate import computer_facts, estimate, rows_of
 from core.cli.volunteer.login import sign_in
 from core.control.client import ControlClient
@@ -75,12 +74,12 @@ def join(args: argparse.Namespace) -> int:
         link = replace(link, invite="")
         asked = not sign_in(link, invited.site, home, json=args.json).ticket
     collaborations.keep(link, invited.signed)
-    name = clean(invited.manifest.name)
+    name = printable(invited.manifest.name)
     said, start = f"You take part in {name}.", how_to_start(wanted_folder(invited.manifest))
     if asked:
         said = f"You have asked {name} to let you in."
     elif refused is not None:
-        said = f"{name} has refused this computer: {clean(str(refused))} It is asked again."
+        said = f"{name} has refused this computer: {printable(str(refused))} It is asked again."
     _tell(args, "joined", said, running=asyncio.run(begin_again(home)), start=start, name=name)
     return 0
 
@@ -95,7 +94,7 @@ def choose(args: argparse.Namespace) -> int:
     collaborations = Collaborations(home)
     chosen = collaborations.find(args.which)
     collaborations.keep(chosen.link)
-    said = f"{clean(chosen.name)} comes first now."
+    said = f"{printable(chosen.name)} comes first now."
     _tell(args, "chosen", said, running=asyncio.run(begin_again(home)), name=chosen.name)
     return 0
 
@@ -113,7 +112,7 @@ def leave(args: argparse.Namespace) -> int:
     if own is not None:
         host(home, msgspec.structs.replace(own, runs=False))
     said = (
-        f"You have left {clean(left.name)}. What you gave stays in its model. "
+        f"You have left {printable(left.name)}. What you gave stays in its model. "
         f"Its files stay in {left.folder}; delete that folder if you need the room."
     )
     if own is not None:
@@ -136,10 +135,10 @@ def collaborations(args: argparse.Namespace) -> int:
         elif view.joined:
             reason = f": {WORDS[view.why_not]}" if view.why_not is not None else ""
             if view.why_not is WhyNot.REFUSED and view.refusal is not None:
-                reason += f". {clean(str(view.refusal))}"
+                reason += f". {printable(str(view.refusal))}"
             print(f"{'*' if view.served else ' '} {place + 1} {_line(kept[place], kept)}{reason}")
         else:
-            print(clean(f"  - {view.name}, whose charter is in {view.charter}"))
+            print(printable(f"  - {view.name}, whose charter is in {view.charter}"))
     if not kept and not args.json:
         print("This computer has joined no collaboration. Join one with: potluck join LINK")
     if served and len(kept) > 1 and not args.json:
@@ -227,17 +226,17 @@ def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) ->
     here = asyncio.run(computer_facts(home))
     return LinkLook(
         id=manifest.id.hex(),
-        name=clean(manifest.name),
-        organiser=clean(manifest.organiser),
+        name=printable(manifest.name),
+        organiser=printable(manifest.organiser),
         fingerprint=fingerprint(manifest.authority_id),
-        summary=clean(manifest.summary),
-        goes_on_from=clean(_called(manifest.predecessor, Collaborations(home).all())),
-        task=clean(manifest.task),
+        summary=printable(manifest.summary),
+        goes_on_from=printable(_called(manifest.predecessor, Collaborations(home).all())),
+        task=printable(manifest.task),
         download_bytes=invited.download_bytes,
-        folder=clean(wanted_folder(manifest)[:FOLDER_LETTERS]),
+        folder=printable(wanted_folder(manifest)[:FOLDER_LETTERS]),
         sources=tuple(_clean(source) for source in source_views(manifest)),
         computers=invited.present.computers if invited.present is not None else None,
-        site=clean(invited.site),
+        site=printable(invited.site),
         refusal=refusal,
         estimate=asyncio.run(estimate(invited, here)),
         computer=here,
@@ -246,7 +245,7 @@ def description(invited: Invited, home: Home, *, refusal: KeptRefusal | None) ->
 
 def _clean(source: SourceView) -> SourceView:
     """A source whose words cannot disturb a terminal."""
-    words = {name: clean(getattr(source, name)) for name in ("address", "host", "licence", "credit")}
+    words = {name: printable(getattr(source, name)) for name in ("address", "host", "licence", "credit")}
     return msgspec.structs.replace(source, **words)
 
 
@@ -271,7 +270,7 @@ def _as_text(shown: LinkLook) -> str:
     rows = (
         ("Collaboration", shown.name),
         ("Organised by", shown.organiser),
-        *([("Refused before", f"{clean(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
+        *([("Refused before", f"{printable(str(shown.refusal))} It is asked again.")] if shown.refusal else []),
         ("Fingerprint", shown.fingerprint),
         *([("Sign in at", shown.site)] if shown.site else []),
         ("What for", shown.summary or "The organiser does not say."),
@@ -311,7 +310,9 @@ def how_to_start(folder: str) -> str:
         folder: Folder of this computer, which the collaboration wants to read; empty: none.
     """
     if folder:
-        return f"It wants to read {clean(folder[:FOLDER_LETTERS])} here; if you trust it: potluck engine --text FOLDER"
+        return (
+            f"It wants to read {printable(folder[:FOLDER_LETTERS])} here; if you trust it: potluck engine --text FOLDER"
+        )
     ways = "potluck, or without a screen: potluck engine"
     return f"Start Potluck with: {ways}"
 
@@ -327,15 +328,15 @@ def _next(kept: Collaborations) -> str:
     link = kept.current
     if link is None:
         return "No collaboration is left: nothing computes for others here until you join one."
-    return f"The current one is {clean(kept.find(link.manifest_id.hex()).name)}."
+    return f"The current one is {printable(kept.find(link.manifest_id.hex()).name)}."
 
 
 def _line(kept: KeptCollaboration, known: Sequence[KeptCollaboration]) -> str:
     if kept.manifest is None:
-        return clean(f"{kept.name} ({kept.id[:16]})")
+        return printable(f"{kept.name} ({kept.id[:16]})")
     earlier = kept.manifest.predecessor
     whence = f", goes on from {_called(earlier, known)}" if earlier else ""
-    return clean(f"{kept.name}, organised by {kept.manifest.organiser} ({kept.id[:16]}){whence}")
+    return printable(f"{kept.name}, organised by {kept.manifest.organiser} ({kept.id[:16]}){whence}")
 
 
 def _called(collaboration: str, known: Sequence[KeptCollaboration]) -> str:

@@ -8,8 +8,8 @@ import webbrowser
 from typing import Final
 
 from core.backbone.link import Link
+from core.base.problems import printable
 from core.cli.printing.say import say_json
-from core.cli.printing.tables import clean
 from core.joining.sign_in import LIFE_MAX_S, DeviceAuthorization, SignedIn, begin, keep_sign_in, wait_for_ticket
 from core.net.clock import steady_s
 from core.storage.paths import Home
@@ -85,4 +85,4 @@ def has_browser() -> bool:
 def _outcome(signed_in: SignedIn) -> str:
     if not signed_in.ticket:
         return "You have asked to be let in. Potluck goes on asking, and takes part as soon as a moderator says yes."
-    return clean(f"You are signed in as {signed_in.name}.") if signed_in.name else "You are signed in."
+    return printable(f"You are signed in as {signed_in.name}.") if signed_in.name else "You are signed in."

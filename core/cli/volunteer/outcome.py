@@ -15,8 +15,7 @@ from core.api.commands import ModelEvaluation
 from core.api.numbers import amount, company, per_hundred
 from core.api.score import Filled, Score
 from core.api.snapshot import Activity, Snapshot
-from core.base.problems import WorkerProblem
-from core.cli.printing.tables import clean
+from core.base.problems import WorkerProblem, printable
 from core.control.client import ControlClient
 from core.control.engine_file import NoAnswer, NotRunning
 from core.engine.embedded import EmbeddedOptions, volunteer_homes
@@ -197,8 +196,8 @@ def _guessing(done: DemoDone) -> str:
         return ""
     known = [(name, score.right) for name, score in done.baselines.items() if score.right is not None]
     simpler = "".join(f", {name} alone {per_hundred(right)}" for name, right in known)
-    examples = "".join(f"  {clean(each.text)}\n" for each in done.filled)
-    said = f"{per_hundred(done.right)} {clean(done.guesses)} right{simpler}."
+    examples = "".join(f"  {printable(each.text)}\n" for each in done.filled)
+    said = f"{per_hundred(done.right)} {printable(done.guesses)} right{simpler}."
     return f"{said} As it fills them, with the right words where it is wrong:\n{examples}" if examples else f"{said}\n"
 
 

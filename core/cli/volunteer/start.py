@@ -11,10 +11,9 @@ from random import SystemRandom
 from core.api.crash_report import watch
 from core.api.snapshot import Notice
 from core.backbone.link import Link, parse_link
-from core.base.problems import BadInput, NoTrainingPart, Problem, ShutOut
+from core.base.problems import BadInput, NoTrainingPart, Problem, ShutOut, printable
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.printing.say import say_problem
-from core.cli.printing.tables import clean
 from core.cli.running import EVERYWHERE, MIB, log_to_stderr
 from core.engine.embedded import Embedded, EmbeddedOptions, own_threads
 from core.engine.engine import FAILED, Engine
@@ -246,7 +245,7 @@ def _first_problem(errors: BaseExceptionGroup[BaseException]) -> BaseException:
 def log_notice(notice: Notice) -> None:
     """Write to the log what the window would tell: it is all that a person without one sees."""
     level = {"info": logging.INFO, "warning": logging.WARNING}.get(notice.level, logging.ERROR)
-    _LOG.log(level, "%s", clean(notice.text))
+    _LOG.log(level, "%s", printable(notice.text))
 
 
 def _log_in_passing(notice: Notice) -> None:

@@ -26,6 +26,7 @@ from core.base.manifest import Manifest, read_manifest
 from core.base.problems import WorkerProblem
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import make_directory
+from core.system.child_process import end_with_parent
 from core.system.offline import offline
 from core.system.usage import peak_memory
 from core.tasks import task_of
@@ -37,7 +38,7 @@ from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
 from core.training.flights.calls import LocalExperts
 from core.training.learner import Learner, fly
 from core.training.metrics import EpochMeter, Sink, sinks_of, write_all
-from core.training.programs.child import end_with_parent, reporting, say
+from core.training.programs.child import reporting, say
 from core.training.samples.streamed import StreamedSamples, reading_alone
 from core.workers.data_frames import DataLeftOut, DataNews
 from core.workers.frames import MetricFiles

@@ -12,6 +12,7 @@ from typing import Any
 
 from core.base.data_source import SECRETS
 from core.base.problems import BadInput, Problem
+from core.system.child_process import end_with_parent
 from core.system.memory_bound import OWN
 
 
@@ -36,11 +37,6 @@ def chosen_by(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namesp
     if chosen.with_parent:
         end_with_parent()
     return chosen
-
-
-def end_with_parent() -> None:
-    """From now on the end of standard input ends this process, whatever it is doing."""
-    threading.Thread(target=_watch_parent, name="parent watch", daemon=True).start()
 
 
 def bounded_memory() -> None:
@@ -86,12 +82,6 @@ def _end_too_large() -> None:
     hint = "Leave it out: it is damaged, or made to do harm."
     say_problem(BadInput("A file unfolds to more memory than any text needs.", hint=hint))
     os._exit(2)
-
-
-def _watch_parent() -> None:
-    while os.read(0, 4096):
-        pass
-    os._exit(0)
 
 
 def _read_lines(lines: "SimpleQueue[Any]") -> None:

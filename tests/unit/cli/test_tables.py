@@ -8,7 +8,8 @@ from core.api.modes import OFF, Switches, UseSwitch
 from core.api.reports import DayGift
 from core.api.snapshot import HostingView, Notice, ReachView
 from core.api.turns import PassedOver, WhyNot
-from core.cli.printing.tables import clean, leaderboard_text, newest_loss, notice_text, rate, status_text
+from core.base.problems import printable
+from core.cli.printing.tables import leaderboard_text, newest_loss, notice_text, rate, status_text
 from tests.unit.cli.conftest import a_snapshot
 
 
@@ -64,7 +65,7 @@ def test_table_tells_what_receipts_say():
 
 
 def test_strangers_cannot_write_control_characters():
-    assert clean("a\x1b[31m\r\nb\u202e") == "a [31m  b "
+    assert printable("a\x1b[31m\r\nb\u202e") == "a [31m  b "
     assert "\x1b" not in notice_text(Notice(1, 0.0, "info", "\x1b[2J"))
 
 
