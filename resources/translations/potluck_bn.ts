@@ -3988,6 +3988,10 @@
    <translation>বিশ্রামে: Potluck থেমে আছে</translation>
   </message>
   <message>
+   <source>Resume contributing, then try again.</source>
+   <translation>অবদান আবার শুরু করুন, তারপর আবার চেষ্টা করুন।</translation>
+  </message>
+  <message>
    <source>Resuming…</source>
    <translation>আবার চলছে…</translation>
   </message>

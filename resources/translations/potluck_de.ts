@@ -3988,6 +3988,10 @@
    <translation>Ruht: Potluck ist angehalten</translation>
   </message>
   <message>
+   <source>Resume contributing, then try again.</source>
+   <translation>Tragen Sie wieder bei, und versuchen Sie es dann noch einmal.</translation>
+  </message>
+  <message>
    <source>Resuming…</source>
    <translation>Geht weiter…</translation>
   </message>
