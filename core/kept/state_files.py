@@ -80,7 +80,7 @@ class DiskStateSink:
         self._means = means
         self._path: Path | None = None
         self._final: Path | None = None
-        self._fd = -1
+        self._fd = self._last = -1
 
     def begin(self, root: bytes, size_bytes: int, chunks: Sequence[bytes]) -> set[int]:
         """Make room on disk; returns the chunks that an earlier transfer left, checked again.
@@ -104,9 +104,11 @@ class DiskStateSink:
                 raise NoSpace(
                     "A copy of the model has {size_bytes} bytes: that is too much of the room that is left.", size_bytes
                 )
-            if self._path.exists():
-                found = enumerate(file_chunks(self._path))
-                here = {i for i, chunk in found if i < len(chunks) and digest(chunk) == chunks[i]}
+            self._last = len(chunks) - 1
+            for i, chunk in enumerate(file_chunks(self._path) if self._path.exists() else ()):
+                if i <= self._last and digest(chunk) == chunks[i]:
+                    here.add(i)
+                    size_bytes = i * CHUNK_BYTES + len(chunk) if i == self._last else size_bytes
             self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
             os.truncate(self._fd, size_bytes)
         except OSError as error:
@@ -126,6 +128,8 @@ class DiskStateSink:
             written = 0
             while written < len(data):
                 written += os.write(self._fd, data[written:])
+            if index == self._last:  # the donor that told the file's length may have lied
+                os.truncate(self._fd, index * CHUNK_BYTES + len(data))
         except OSError as error:
             raise problem_of(error, self._path) from error
 

@@ -122,7 +122,6 @@ class FileFetch(Generic[N]):
         self._unasked: list[int] = []
         """Missing chunks that no donor is asked for, late donors aside; the next one is at the end.  Chunk 0 goes
         first: the file's last may be so short that it says nothing of a line."""
-        self._size = 0
         self._size_max: int | None = None
         self._size_told: int | None = None
         self._too_large = False
@@ -234,7 +233,7 @@ class FileFetch(Generic[N]):
             return []
         donor.offered = True
         if not self._chunks:
-            self._chunks, self._size = offer.chunks, offer.size_bytes
+            self._chunks = offer.chunks
             self._ends_at += offer.size_bytes / FETCH_BYTES_PER_S_MIN
             here = self._sink.begin(self._root, offer.size_bytes, offer.chunks)
             self._unasked = [i for i in reversed(range(len(offer.chunks))) if i not in here]
@@ -248,7 +247,10 @@ class FileFetch(Generic[N]):
         if asked_at is None and not owed:
             self._trace.mark("state.drop.unasked")
             return []
-        length = min(self._chunk_size, self._size - give.index * self._chunk_size)
+        start, is_last = give.index * self._chunk_size, give.index == len(self._chunks) - 1
+        # The file's digest is that of its chunks' digests, which bind no length: each donor can tell another one.
+        end = self._size_told or start + (len(give.data) if is_last else self._chunk_size)
+        length = min(self._chunk_size, end - start)
         if len(give.data) != length or digest(give.data) != self._chunks[give.index]:
             self._trace.mark("state.drop.chunk")
             if not owed:
