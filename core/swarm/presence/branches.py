@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.state_header import ANCESTORS_MAX
-from core.swarm.presence.ancestry import Ancestry, Stand, keep, most
+from core.swarm.presence.ancestry import Ancestry, Stand, keep
 from core.swarm.words.facts import WayBack
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
@@ -199,7 +199,7 @@ class Branches:
             back: Whether it goes back to a state that led to its own, where most have stayed.
         """
         here: defaultdict[bytes, Voices] = defaultdict(Voices)
-        called: defaultdict[bytes, Counter[StateName]] = defaultdict(Counter)
+        called: defaultdict[bytes, defaultdict[StateName, Voices]] = defaultdict(lambda: defaultdict(Voices))
         heard, newcomers = list(stands), Voices()
         further = trains and mine is not None and mine.epoch > 0
         guest = mine is not None and mine.mark == self._guest_at
@@ -216,8 +216,8 @@ class Branches:
                 continue
             state = stand.state if self._round is None else self._round.led(stand)
             here[state.mark] = here[state.mark].plus(voice)
-            called[state.mark][state] += 1
-        names = {mark: most(said) for mark, said in called.items()}
+            called[state.mark][state] = called[state.mark][state].plus(voice)
+        names = {mark: weightiest(said) for mark, said in called.items()}
         if mine is not None:
             here[mine.mark] = here[mine.mark].plus(Voices(trains, others=not trains, own=1, stepped=further))
             names[mine.mark] = mine
@@ -248,6 +248,11 @@ def one_each(
     for said in people.values():
         at = Counter(stand.state for stand in said)
         yield max(said, key=lambda stand: (stand.peer in known, at[stand.state], stand.state))
+
+
+def weightiest(said: Mapping[StateName, Voices]) -> StateName:
+    """What a state is called, and of equal names the greatest: anybody can take its mark, and call it otherwise."""
+    return max(said, key=lambda name: (said[name].weight(knows=True), name))
 
 
 def heaviest(

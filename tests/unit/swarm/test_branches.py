@@ -133,6 +133,19 @@ def test_state_is_called_as_most_call_it_that_stand_there() -> None:
     assert member(*OURS).head(MINE, [honest[0], liar, stand(8, liar.state)]) is None, "its own name it knows"
 
 
+def test_strangers_rename_no_state_of_known_ones() -> None:
+    """Five passes take the mark of two members' state, and call it otherwise."""
+    honest = [stand(number, MINE, OURS[-2]) for number in (1, 2)]
+    false = StateName(10**6, MINE.mark + b"\xff" * 24)
+    passes = [stand(number, false, OURS[-2]) for number in range(10, 15)]
+    missed, backbone = member(*OURS[:3], met=[1, 2]), Branches([peer(1), peer(2)], backbone=peer(20))
+    assert missed.head(OURS[2], [*passes, *honest]) == MINE
+    assert missed.head(OURS[2], [*passes, *honest], trains=False, loyal=True) == MINE, "a backbone, too"
+    there = stand(20, MINE, OURS[-2], trains=False)
+    assert backbone.head(None, [*passes, *honest, there]) == MINE
+    assert Branches(backbone=peer(20)).head(None, [*passes, *honest, there]) == MINE, "its backbone knows how"
+
+
 def test_whom_a_round_has_led_on_stands_there() -> None:
     """Its report may come a moment later, and a liar says meanwhile that its own state came from the same."""
     liar = stand(9, StateName(MINE.epoch + 50, b"\xff" * 32), MINE)
