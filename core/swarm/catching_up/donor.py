@@ -74,7 +74,7 @@ class PastMembers:
         self._met: OrderedDict[PeerId, None] = OrderedDict()
         """The last one at the end."""
 
-    def __contains__(self, peer: PeerId) -> bool:
+    def __contains__(self, peer: object) -> bool:
         """Whether a peer was in a round with this one, as far as is remembered."""
         return peer in self._met
 

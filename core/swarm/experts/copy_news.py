@@ -1,7 +1,7 @@
 """Which states of experts lie in whose files, as hosts say it in the DHT (`core.swarm.experts.records`)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
@@ -51,6 +51,7 @@ class CopyNews:
         mixture: Its layers and their places, and the size of an expert.
         directory: The DHT.
         copies: Those that lie here.
+        members: Who was in rounds with this peer.
         random: Spreads what many do.
     """
 
@@ -61,12 +62,14 @@ class CopyNews:
         *,
         directory: CopyDirectory,
         copies: Mapping[Expert, CopyHere],
+        members: Container[PeerId],
         random: Random,
     ) -> None:
         self._me = me
         self._run, self._size_max = mixture.run, mixture.file_bytes
         self._directory = directory
         self._copies = copies
+        self._members = members
         self._random = random
         self._rows: dict[Key, Expert] = {}
         """Rows that were read, by key."""
@@ -102,15 +105,19 @@ class CopyNews:
         return row
 
     def newer(self, expert: Expert) -> list[tuple[ExpertCopy, list[PeerId]]]:
-        """Copies that are newer than what lies here, and who has each: first what the most have, then the newest."""
+        """Copies that are newer than what lies here, and who has each.
+
+        First what the most have of those that were in rounds with this peer, then the most of all, then the newest.
+        """
         here, found = self._copies.get(expert), defaultdict[tuple[int, bytes, int], list[PeerId]](list)
         copies = {}
         for owner, copy in self.known.get(expert, {}).items():
             if here is None or copy.version > here.version:
                 found[copy.file].append(owner)
                 copies[copy.file] = copy
-        most = sorted(found.items(), key=lambda one: (len(one[1]), one[0][0]), reverse=True)
-        return [(copies[file], owners) for file, owners in most]
+        known = {file: sum(owner in self._members for owner in owners) for file, owners in found.items()}
+        most = sorted(found, key=lambda file: (known[file], len(found[file]), file[0]), reverse=True)
+        return [(copies[file], found[file]) for file in most]
 
     def other(self, expert: Expert, host: PeerId) -> ExpertCopy | None:
         """What its host has, unless it lies here; its version does not count, for it is the host's word alone."""

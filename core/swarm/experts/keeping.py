@@ -5,8 +5,8 @@ hosts that a hash of both puts first (rendezvous hashing: Thaler and Ravishankar
 all come to the same ones.
 
 What the worst peer gains: a false copy of its own is taken only by who finds no other one, or fewer owners of any
-other; a copy has the form of its expert, since the worker checks it, and no more bytes than one can have.  A keeper
-that gives nothing costs a taker `RECOVER_S`, after which the expert begins anew.
+other, those first that were in rounds; a copy has the form of its expert, since the worker checks it, and no more bytes
+than one can have.  A keeper that gives nothing costs a taker `RECOVER_S`, after which the expert begins anew.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -126,7 +126,9 @@ class ExpertKeeping:
         self._donor = ExpertDonor(trace=trace, members=parts.members)
         self.copies = self._donor.copies
         """What lies here."""
-        self.news = CopyNews(me, mixture, directory=parts.directory, copies=self.copies, random=random)
+        self.news = CopyNews(
+            me, mixture, directory=parts.directory, copies=self.copies, members=parts.members, random=random
+        )
         """Which copies others have."""
         self._fetch: FileFetch[Expert] = FileFetch(sink=parts.sink, trace=trace, words=EXPERT_FILES)
         self._fetching: tuple[Expert, ExpertCopy] | None = None
@@ -251,14 +253,14 @@ class ExpertKeeping:
     # --- looks -------------------------------------------------------------------------------------------------------
 
     def _to_keep(self, now: float) -> Mapping[Expert, list[PeerId]]:
-        """The experts of others of which this peer is a keeper, and who hosts each."""
+        """The experts of others of which this peer is a keeper, and who hosts each: first who was in rounds."""
         hosts = self._parts.hosts
         peers = {*hosts.peers(now), self._me}
         keeps: dict[Expert, list[PeerId]] = {}
         for expert, living in hosts.living(now).items():
             first = nsmallest(KEEPERS, peers.difference(living), key=partial(rank, expert))
             if (self._is_on and self._me in first) or (now < self._all_until and self._me not in living):
-                keeps[expert] = living
+                keeps[expert] = sorted(living, key=lambda host: host not in self._parts.members)
         if len(keeps) > self._parts.room:
             keeps = {expert: keeps[expert] for expert in sorted(keeps)[: int(self._parts.room)]}
         return keeps

@@ -1,7 +1,7 @@
 """What other hosts say of the places of a mixture, and who comes first among several."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Final
@@ -43,26 +43,35 @@ class OtherHosts:
     def living(self, now: float) -> Mapping[Expert, list[PeerId]]:
         """The experts that others host, or did of late, and who does: first who lived there first."""
         living: defaultdict[Expert, list[tuple[int, bytes, PeerId]]] = defaultdict(list)
-        for (layer, prefix), hosts in self._hosts.items():
-            for host, (said, until) in hosts.items():
-                for last in coordinates_in(said.hosted) if until > now - LATE_S else ():
-                    expert = layer, (*prefix, last)
-                    living[expert].append((said.since, rank(expert, host), host))
+        for expert, said, host in self._counted(now - LATE_S):
+            if expert[1][-1] in coordinates_in(said.hosted):
+                living[expert].append((said.since, rank(expert, host), host))
         return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
 
     def of_layer(self, layer: int, now: float) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
-        """Who lives at each place of a layer, or claims it; of one host no more places than it counts for."""
-        claims: defaultdict[PeerId, list[tuple[bytes, Place, ExpertRow]]] = defaultdict(list)
-        for (in_layer, prefix), hosts in self._hosts.items():
-            for host, (said, until) in hosts.items() if in_layer == layer else ():
-                if until > now:
-                    places = ((*prefix, last) for last in {*coordinates_in(said.hosted), *coordinates_in(said.claimed)})
-                    claims[host] += [(rank((layer, place), host), place, said) for place in places]
+        """Who lives at each place of a layer, or claims it."""
         others: defaultdict[Place, list[tuple[ExpertRow, PeerId]]] = defaultdict(list)
-        for host, claimed in claims.items():
-            for _, place, said in sorted(claimed, key=itemgetter(0))[: self._owner_most]:
-                others[place].append((said, host))
+        for (_, place), said, host in self._counted(now, layer):
+            others[place].append((said, host))
         return others
+
+    def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, ExpertRow, PeerId]]:
+        """Hosts at the places where they live, or which they claim: each at no more of a layer than it counts for.
+
+        Args:
+            after: What had ended by then is left out; Unix seconds.
+            layer: The places of this one only; None: of all.
+        """
+        claims: defaultdict[tuple[PeerId, int], list[tuple[bytes, Expert, ExpertRow]]] = defaultdict(list)
+        for (in_layer, prefix), hosts in self._hosts.items():
+            for host, (said, until) in hosts.items() if layer in {None, in_layer} else ():
+                if until > after:
+                    named = {*coordinates_in(said.hosted), *coordinates_in(said.claimed)}
+                    experts = [(in_layer, (*prefix, last)) for last in named]
+                    claims[host, in_layer] += [(rank(expert, host), expert, said) for expert in experts]
+        for (host, _), claimed in claims.items():
+            for _, expert, said in sorted(claimed, key=itemgetter(0))[: self._owner_most]:
+                yield expert, said, host
 
 
 def row_of(named: Expert) -> Expert:

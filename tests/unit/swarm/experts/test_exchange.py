@@ -38,8 +38,11 @@ RAW = codec_of("raw")
 class Pair:
     """Two peers, one DHT, and workers that double what they get, all of which answer at once."""
 
-    def __init__(self, folder, peers=(TRAINER, HOST)):
+    def __init__(self, folder, peers=(TRAINER, HOST), mixture=MIXTURE):
+        self.mixture = mixture
         self.now, self.stored, self.told, self.left, self.folder = 0.0, {}, [], [], folder
+        self.met = {}
+        """By peer: who was in rounds with it."""
         self.copies, self.began = {}, {}
         """By peer: the version of each file here, and that with which each expert began."""
         self.peers = {peer: self.new_peer(peer) for peer in peers}
@@ -48,8 +51,9 @@ class Pair:
         limits = HostLimits(bytes_max=10**6, rows_max=64)
         host = ExpertHost(codec=RAW, numbers=WIDTH, limits=limits, trace=Trace())
         sink = DiskStateSink(self.folder / peer.hex()[:4])
-        parts = ExchangeParts(host=host, directory=Directory(self, peer), sink=sink, members=PastMembers())
-        return ExpertExchange(peer, MIXTURE, parts=parts, random=Random(peer[0]), trace=Trace())
+        self.met[peer] = PastMembers()
+        parts = ExchangeParts(host=host, directory=Directory(self, peer), sink=sink, members=self.met[peer])
+        return ExpertExchange(peer, self.mixture, parts=parts, random=Random(peer[0]), trace=Trace())
 
     def deliver(self, peer, event):
         self.take(peer, self.peers[peer].handle(event, self.now))
