@@ -180,7 +180,7 @@ class ExpertExchange:
         )
         """What trainers say to have been answered by whom."""
         self._reader = ExpertReader(mixture, tables, directory)
-        self.places = ExpertPlaces(me, mixture, directory=directory, random=random)
+        self.places = ExpertPlaces(me, mixture, directory=directory, members=parts.members, random=random)
         kept_by = KeepingParts(
             hosts=self.places.others,
             hosted=self.host.hosted,

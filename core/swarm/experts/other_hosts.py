@@ -10,6 +10,7 @@ from core.base.ids import PeerId
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.records import ExpertRow, coordinates_in, rows_in
 
 LATE_S: Final = 120.0
@@ -48,11 +49,19 @@ class OtherHosts:
                 living[expert].append((said.since, rank(expert, host), host))
         return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
 
-    def of_layer(self, layer: int, now: float) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
-        """Who lives at each place of a layer, or claims it."""
+    def of_layer(self, layer: int, now: float, members: PastMembers) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
+        """Who lives at each place of a layer, or claims it.
+
+        Args:
+            layer: Its number.
+            now: Unix seconds.
+            members: Who was in rounds with this peer.  Once anybody was, no others take or keep a place: keys are to be
+                had for nothing, and passes for little.
+        """
         others: defaultdict[Place, list[tuple[ExpertRow, PeerId]]] = defaultdict(list)
         for (_, place), said, host in self._counted(now, layer):
-            others[place].append((said, host))
+            if host in members or not members:
+                others[place].append((said, host))
         return others
 
     def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, ExpertRow, PeerId]]:

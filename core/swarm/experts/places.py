@@ -6,9 +6,10 @@
                  -> live
                     -> vacant: another one lives there and was first; or the host needs its room
 
-What the worst peer gains: its claims keep a vacant place vacant for as long as it says so, at as many places as one
-volunteer counts for (`ExpertNumbers.owner_share`), and drive a host away from one of these only where it says to have
-been first.  Who has lived longest stays, so a liar about `since` can take these few places, at which it then is alone.
+What the worst peer gains, where it was in rounds: its claims keep a vacant place vacant for as long as it says so, at
+as many places as one volunteer counts for (`ExpertNumbers.owner_share`), and drive a host away from one of these only
+where it says to have been first.  Who has lived longest stays, so a liar about `since` can take these few places, at
+which it then is alone.  Who was in no round with this peer, such as a key that somebody has made up, takes no place.
 """
 
 from collections import Counter
@@ -26,6 +27,7 @@ from core.dht.events import Output as DhtOutput
 from core.dht.readwrite import Put
 from core.experts.grid import Place
 from core.experts.hosting import Expert
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.records import (
     AGAIN_S,
@@ -113,14 +115,18 @@ class ExpertPlaces:
         me: This peer.
         mixture: Its layers and their places.
         directory: Carries what hosts say.
+        members: Who was in rounds with this peer.
         random: Draws among vacant places.
     """
 
-    def __init__(self, me: PeerId, mixture: Mixture, *, directory: PlaceDirectory, random: Random) -> None:
+    def __init__(
+        self, me: PeerId, mixture: Mixture, *, directory: PlaceDirectory, members: PastMembers, random: Random
+    ) -> None:
         self._me = me
         self._grid = mixture.grid
         self._owner_most = mixture.owner_most
         self._directory = directory
+        self._members = members
         self._random = random
         rows = mixture.grid.prefixes(len(mixture.grid.sizes) - 1)
         self._order = [(layer, prefix) for prefix in rows for layer in range(mixture.layers)]
@@ -252,7 +258,7 @@ class ExpertPlaces:
             if len(vacant) >= SHARE * missing and (layer, prefix) not in kept_rows:
                 continue
             if layer not in taken:
-                taken[layer] = self.others.of_layer(layer, now)
+                taken[layer] = self.others.of_layer(layer, now, self._members)
             places = ((*prefix, last) for last in range(self._grid.width(prefix)))
             free = (place for place in places if place not in taken[layer])
             vacant += [(layer, place) for place in free if (layer, place) not in self._held]
@@ -269,7 +275,7 @@ class ExpertPlaces:
 
     def _settle(self, row: Expert, now: float) -> Iterator[PlaceOutput]:
         """Compare what is held of a row with what others say of it."""
-        others = self.others.of_layer(row[0], now)
+        others = self.others.of_layer(row[0], now, self._members)
         since = min(held.since for named, held in self._held.items() if row_of(named) == row)
         for named, held in [one for one in self._held.items() if row_of(one[0]) == row]:
             there = others.get(named[1], [])

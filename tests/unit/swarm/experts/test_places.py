@@ -11,6 +11,7 @@ from core.base.ids import PeerId
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceTaken
 from core.swarm.experts.records import ExpertRow, Mixture, bits_of, encode_row, row_key
 
@@ -24,6 +25,8 @@ class Town:
         self.random = Random(seed)
         self.mixture = Mixture(bytes(32), layers, ExpertGrid(sizes, live), owner_most)
         self.stored, self.hosts, self.now, self.lost = {}, {}, 0.0, lost
+        self.met = {}
+        """By host: who was in rounds with it."""
         self.live = {}
         """By host: the places that its worker has."""
         self.twice, self.longest_twice = {}, 0.0
@@ -51,7 +54,10 @@ class Town:
                 return []
 
         random = Random(self.random.random())
-        self.hosts[peer] = ExpertPlaces(peer, self.mixture, directory=Directory(), random=random)
+        self.met[peer] = PastMembers()
+        self.hosts[peer] = ExpertPlaces(
+            peer, self.mixture, directory=Directory(), members=self.met[peer], random=random
+        )
         self.live[peer] = set()
         self.take(peer, self.hosts[peer].want(wanted, self.now))
         return peer
@@ -166,3 +172,21 @@ def test_liar_holds_its_share_of_places_vacant(defended):
         town.host(number, 4)
     town.go_on(120)
     assert len(town.places()) == (12 if defended else 0)
+
+
+@pytest.mark.parametrize("defended", [True, False])
+def test_invented_keys_take_no_place_of_members(defended):
+    """Anybody can make keys; each says to host everything since ever."""
+    town = Town(0, layers=1, owner_most=4)
+    town.go_on(100)
+    hosts = [town.host(number, 4) for number in range(4)]
+    town.time_until_full(60)
+    for peer in hosts if defended else ():
+        town.met[peer].met(hosts)
+    for number in range(40):
+        ghost = PeerId(bytes([7, number]) * 16)
+        for row in town.mixture.grid.prefixes(1):
+            record = Record(ghost, encode_row(ExpertRow(bits_of(range(4)))), 10**9, bytes(64))
+            town.put(row_key(town.mixture.run, 0, row), record)
+    town.go_on(120)
+    assert len(town.places()) == (16 if defended else 0)
