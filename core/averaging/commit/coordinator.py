@@ -93,7 +93,7 @@ class Coordinator:
         if standing.phase is Phase.TAKING_OVER and reports.live <= reports.of.keys():
             self._settle()
         if standing.phase is Phase.COLLECTING:
-            self._remake(reports.hopeless())
+            self._remake(reports.hopeless(now, wait_s=self._timetable.lag_s + self._timetable.usual_s))
             if not reports.undone:
                 self._prepare(reports.new_key())
         if standing.phase is Phase.PREPARING and repaired(reports):

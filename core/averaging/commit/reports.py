@@ -1,5 +1,6 @@
 """What the members of a round have told its coordinator."""
 
+import math
 from typing import Final
 
 from core.averaging.allreduce.share_map import ShareMap
@@ -65,6 +66,8 @@ class Reports:
         """Members that hold other means than the coordinator, which gives them its own."""
         self.second_hand: Members = frozenset()
         """Shares of which the coordinator has means that their reducer did not give it itself."""
+        self._missing_since = math.inf
+        """Since when means are missing that reducers do not give; unix seconds."""
 
     def note(self, member: int, status: Status) -> bool:
         """Keep a member's word.
@@ -139,21 +142,28 @@ class Reports:
         # Members that have not been heard, and helpers, may have voted for all that is known.
         return self.shares.everybody - (self.shares.receivers & self.of.keys() - voted), key
 
-    def hopeless(self) -> list[int]:
+    def hopeless(self, now: float, *, wait_s: float) -> list[int]:
         """Shares that another member is to make: their means do not come, and there is no holder to ask for them.
 
         Not a single member misses them, unless that is the coordinator; and a member is left that has not tried yet.
+        Where fewer hold all means than lack some, they may only say so, and have a time to give them.
+
+        Args:
+            now: Unix seconds.
+            wait_s: That time.
         """
         stalled = {member: from_bits(self.of[member].stalled) for member in self.current}
-        shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, []
+        shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, list[int]()
         for share in sorted(share for share in shares if share < len(self.reducers) and self.shares.counts[share]):
             reducer, missed_by = self.reducers[share], {member for member in stalled if share in stalled[member]}
             seen = self.me in missed_by or reducer not in self.live
             enough = seen or len(missed_by) >= min(WITNESSES, len(self.needing - {reducer}))
             may_try = reducer not in self.live or self.live - self._tried[share] - {reducer}
-            if enough and may_try and not holders - {reducer}:
+            if enough and may_try:
                 found.append(share)
-        return found
+        self._missing_since = min(self._missing_since, now) if found else math.inf
+        believed = len(holders) >= len(self.undone) or now < self._missing_since + wait_s
+        return [share for share in found if not (believed and holders - {self.reducers[share]})]
 
     def remake(self, share: int, *, by: int | None = None) -> None:
         """Have the means of a share made anew, by a certain member or best by one that has not tried before."""
