@@ -1,6 +1,6 @@
 """What one peer holds against others from round to round: what rounds teach it, and what follows from it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -92,6 +92,8 @@ class Penalties:
         self._me = me
         self.patience = Patience()
         """How long each is waited for."""
+        self.seen: Callable[[PeerId], bool] = lambda _: True
+        """Whether a peer has shown its pass: one that has not, and may not exist, is not asked to lead."""
         self._rounds = self._led = 0
         first_s = round_timeout_s / 2
         self._held: dict[Kind, BackOff[PeerId]] = {

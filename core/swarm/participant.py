@@ -95,8 +95,7 @@ class Participant:
         tells: Tells = lambda report: report,
     ) -> None:
         self.settings, self.me = settings, signer.peer_id
-        self.trace = Trace()
-        self._tells = tells
+        self.trace, self._tells = Trace(), tells
         self.dht = DhtNode(
             signer=signer,
             verifier=verifier,
@@ -122,6 +121,7 @@ class Participant:
         )
         self._membership = Membership(met=settings.met, earned=self.rounds.earned, backbone=settings.backbone)
         self._membership.patience = self.rounds.penalties.patience
+        self.rounds.penalties.seen = self._membership.branches.admitted
         self._beacon = Beacon(me=self.me, run=settings.run, dht=self.dht, membership=self._membership, random=random)
         self.meter: Meter = self.rounds.lines.own.meter
         """To be shown how fast bulk moves."""

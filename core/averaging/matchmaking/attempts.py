@@ -242,7 +242,8 @@ class LeaderElection:
             return me
         if not self.looking or (self.deadline is not None and self.asked is None):
             return None
-        able = [peer for peer in candidates if peer not in self.unavailable and not self.excludes(peer, now)]
+        seen = [peer for peer in candidates if peer == me or self._config.penalties.seen(peer)]
+        able = [peer for peer in seen if peer not in self.unavailable and not self.excludes(peer, now)]
         leader = by_distance(able or [me], self._config.key(self._state, self.attempt))[0]
         if leader == self.asked:
             return None

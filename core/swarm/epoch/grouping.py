@@ -116,7 +116,8 @@ class Grouping:
         The turn goes to the nearest, of those in step, to the point of the key space that `state` names.
         """
         point = hashed_key(b"evaluate", state.lineage)
-        peers = [peer for peer, report in self._membership.live().items() if report.in_step]
+        admitted, live = self._membership.branches.admitted, self._membership.live()
+        peers = [peer for peer, report in live.items() if report.in_step and admitted(peer)]
         return min([*peers, self._me], key=lambda peer: distance(node_key(peer), point)) == self._me
 
     def consider(self, state: StateName, *, samples: float, speed: float, training: bool, now: float) -> list[Output]:

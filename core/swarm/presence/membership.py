@@ -1,6 +1,6 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median_low
 from types import MappingProxyType
@@ -18,6 +18,9 @@ from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import State, StateName, marks_in
 
 PEERS_MAX = 2000
+UNSEEN_MAX = 128
+"""Upper bound on those of them that have shown this peer no pass: anybody can make keys, and sign reports with them, so
+half of a group's places are left to those who have."""
 SILENT_S = 8.0
 """Silence after which a peer counts for no samples: three times the longest interval between reports."""
 GOES_ON_S = 1.25
@@ -81,7 +84,7 @@ class Membership:
     def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
         """Take in a report; False if an equal or newer one was known, its peer is revoked, or the table is full."""
         known = self._members.get(peer)
-        if peer in self.revoked or (known is None and len(self._members) >= PEERS_MAX):
+        if peer in self.revoked or (known is None and not has_room(peer, self._members, self.branches.admitted)):
             return False
         if expires <= now or (known is not None and report.time <= known.report.time):
             return False
@@ -139,7 +142,8 @@ class Membership:
 
         Where they stand is not asked for: they follow the others, and their reports come late.
         """
-        return sorted(peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
+        helping = (peer for peer, report in self.live().items() if report.helps and not self.silent(peer, now))
+        return sorted(peer for peer in helping if self.branches.admitted(peer))
 
     def stands(self, now: float) -> list[Stand]:
         """Where those stand that have reported lately; who takes its step, or fetches a state, stood there just now.
@@ -200,6 +204,18 @@ class Membership:
             and member.report.state == state
             and not self.patience.is_stranger(peer, now)
         }
+
+
+def has_room(peer: PeerId, members: Collection[PeerId], admitted: Callable[[PeerId], bool]) -> bool:
+    """Whether one more peer is heard.
+
+    Args:
+        peer: It.
+        members: Those that are heard already.
+        admitted: Whether a peer has shown its pass.
+    """
+    unseen = 0 if admitted(peer) else sum(not admitted(other) for other in members)
+    return len(members) < PEERS_MAX and unseen < UNSEEN_MAX
 
 
 def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:

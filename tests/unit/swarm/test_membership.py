@@ -1,9 +1,19 @@
 import pytest
 
+from core.averaging.matchmaking.attempts import attempt_key, by_distance
+from core.averaging.messages import GROUP_MAX
 from core.averaging.weights import GROWTH, EarnedSpeeds
 from core.base.bounds import SAMPLES_MAX
 from core.base.ids import PeerId
-from core.swarm.presence.membership import GOES_ON_S, LAST_WORDS_S, PEERS_MAX, SILENT_S, Membership, agreement
+from core.swarm.presence.membership import (
+    GOES_ON_S,
+    LAST_WORDS_S,
+    PEERS_MAX,
+    SILENT_S,
+    UNSEEN_MAX,
+    Membership,
+    agreement,
+)
 from core.swarm.words.orders import Agreement
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.states import State, StateName
@@ -46,6 +56,23 @@ def test_whoever_shows_no_pass_counts_for_nothing() -> None:
         members.heard(peer(number), report(), expires=200, now=100)
     assert [stand.peer for stand in members.stands(100)] == [peer(1)]
     assert members.samples(StateName(3, NEW), 100) == 10
+
+
+def test_invented_keys_leave_room_for_who_shows_a_pass() -> None:
+    members = admitting()
+    for number in range(100, 100 + PEERS_MAX):
+        members.heard(peer(number), report(samples=0), expires=200, now=100)
+    assert members.heard(peer(1), report(), expires=200, now=100)
+    assert len(members) == UNSEEN_MAX + 1
+    candidates = members.in_step(StateName(3, NEW))
+    assert peer(1) in by_distance(candidates, attempt_key(bytes(32), NEW, 3, 0))[: GROUP_MAX - 1]
+
+
+def test_invented_keys_are_no_helpers() -> None:
+    members = admitting()
+    for number in (*range(100, 130), 9):
+        members.heard(peer(number), report(in_step=False, helps=True), expires=200, now=100)
+    assert members.helpers(100) == [peer(9)]
 
 
 def test_revoked_peer_is_not_heard_though_others_publish_its_report() -> None:
@@ -182,6 +209,7 @@ def test_an_older_report_never_replaces_a_newer_one() -> None:
 def test_strangers_cannot_make_the_table_grow_without_end() -> None:
     members = admitting()
     for number in range(PEERS_MAX + 10):
+        members.branches.verified(peer(number))
         members.heard(peer(number), report(), expires=200, now=100)
     assert len(members.live()) == PEERS_MAX
 
