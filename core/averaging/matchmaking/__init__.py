@@ -26,6 +26,9 @@ HELPERS_S: Final = 0.25
 HELPERS_MAX: Final = 16
 """Upper bound on the helpers that a leader calls: more reducers make no round shorter (decision 0007)."""
 
+SILENT_MAX: Final = 2000
+"""Number of peers from which on it is forgotten which of them did not answer a call."""
+
 # --- peers that are left alone after failures
 
 EXCLUDED_S: Final = 2.0

@@ -1,6 +1,6 @@
 """Attempts to form a group: what the rounds of a collaboration have in common, and which peer leads an attempt."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -11,6 +11,7 @@ from core.averaging.matchmaking import (
     EXCLUDED_MAX_S,
     EXCLUDED_S,
     PLAIN_AFTER,
+    SILENT_MAX,
     Call,
     Declined,
 )
@@ -131,6 +132,33 @@ def peer_back_off(*, free: int = 0) -> BackOff[PeerId]:
     return BackOff(first=EXCLUDED_S, longest=EXCLUDED_MAX_S, free=free, decay=EXCLUDED_MAX_S)
 
 
+class MissingPeers(set[PeerId]):
+    """Peers that were lost, did not answer, or stand elsewhere, and have not been heard since.
+
+    They are not asked to call, and not waited for.  Of those that did not answer a call it is remembered while they are
+    elsewhere, whatever they say of themselves in the DHT.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._silent: set[PeerId] = set()
+
+    def spoke(self, peer: PeerId) -> None:
+        """A peer that speaks is there again."""
+        self.discard(peer)
+        self._silent.discard(peer)
+
+    def unanswered(self, peers: Collection[PeerId]) -> None:
+        """These were called, and waited for in vain."""
+        self.update(peers)
+        self._silent = {*peers, *(self._silent if len(self._silent) < SILENT_MAX else ())}
+
+    def among(self, here: Collection[PeerId]) -> None:
+        """These peers are here now; the others are forgotten until they come again."""
+        self.update(self._silent)
+        self.intersection_update(here)
+
+
 class LeaderElection:
     """Which peer is to lead, attempt after attempt, until the group of a state has formed.
 
@@ -156,9 +184,7 @@ class LeaderElection:
         """The leader that was asked to call and has not answered."""
         self.deadline: float | None = None
         """When that leader is passed over, or the next attempt begins, unix seconds."""
-        self.unavailable: set[PeerId] = set()
-        """Peers that were lost, did not answer, or stand elsewhere, and have not been heard since: they are not asked
-        to call, and not waited for."""
+        self.unavailable = MissingPeers()
         self.failures = peer_back_off()
         """Leaders, this peer among them, whose calls made others stand still in vain, or whose plans were bad."""
 

@@ -71,7 +71,7 @@ class LedCall:
         candidates: Peers that train at this state; where they are more than a group may have, the nearest to the
             attempt's key are called.
         helpers: Peers that only reduce for others.
-        unavailable: Peers that are called and not waited for.
+        unavailable: Peers that are called last, so that they keep no other's place, and not waited for.
         now: Unix seconds.
     """
 
@@ -91,9 +91,9 @@ class LedCall:
         self.request = config.request(config.me, call)
         """What the members of the round agree on."""
         self._key = config.key((call.epoch, call.lineage), call.attempt)
-        self._until = now + config.numbers.gather_timeout_s
-        others = by_distance({*candidates} - {config.me}, self._key)[: GROUP_MAX - 1]
-        aides = [peer for peer in helpers if peer != config.me and peer not in others]
+        self._until, last = now + config.numbers.gather_timeout_s, unavailable.__contains__
+        others = sorted(by_distance({*candidates} - {config.me}, self._key), key=last)[: GROUP_MAX - 1]
+        aides = sorted((peer for peer in helpers if peer != config.me and peer not in others), key=last)
         aides = aides[: min(HELPERS_MAX, GROUP_MAX - 1 - len(others))]
         self._called = dict.fromkeys(others, self._until) | dict.fromkeys(aides, now + HELPERS_S)
         """Until when the answer of each called peer is waited for."""

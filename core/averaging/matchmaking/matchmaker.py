@@ -98,7 +98,7 @@ class Matchmaker:
         before, self._candidates = {*self._candidates, self._me}, tuple(sorted({*candidates, self._me}))
         self._helpers = tuple(helpers)
         self._here = {*self._candidates, *self._helpers}
-        self._election.unavailable &= self._here
+        self._election.unavailable.among(self._here)
         if isinstance(self._call, LedCall):
             outputs += self._call.invite([peer for peer in self._candidates if peer not in before], awaited=True)
         if full:  # samples are enough again: the round before is over for this peer, whatever became of it
@@ -155,7 +155,7 @@ class Matchmaker:
             case Received(sender=self._me):
                 self._trace.mark("group.drop.self")
             case Received(sender=sender, message=message):
-                self._election.unavailable.discard(sender)  # a peer that speaks is there again
+                self._election.unavailable.spoke(sender)
                 outputs += self._receive(sender, message, now)
             case Lost(peer=peer):
                 if peer in self._here:
@@ -270,7 +270,7 @@ class Matchmaker:
             self._election.failures.fail(call.leader, now)  # twice: a cancelled call has others stand still for less
             outputs += self._fail(GroupFailed(call.request.round, "no plan came"), now)
         elif isinstance(call, LedCall) and now >= call.deadline:
-            self._election.unavailable.update(call.silent)
+            self._election.unavailable.unanswered(call.silent)
             said, formed = call.close(now, plain=self._election.is_plain)
             outputs += said
             if isinstance(formed, GroupFormed):
