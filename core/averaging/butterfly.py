@@ -13,9 +13,10 @@ A round is an all-reduce (`core.averaging.allreduce`), which is committed in two
 So all who finish hold the same mean bit for bit, whichever member dies, whatever link breaks, and whichever lies.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from core.averaging.allreduce.all_reduce import AllReduce
 from core.averaging.allreduce.share_map import ShareMap
@@ -37,6 +38,9 @@ from core.base.signing import Signing
 from core.base.trace import Trace
 from core.base.wire import Message
 
+LATE_MAX: Final = 64
+"""Number of words of each member that are heard once the round is over for this one: a successor's orders come three
+times in a stall timeout.  Each may be answered by the Commit, to all, which takes 52 KB of 28 members."""
 Outputs = list[Send[Message] | RoundFinished | RoundFailed]
 
 
@@ -75,6 +79,8 @@ class Butterfly:
             shares, shares.place(me), vectors, work.aggregator, trace, proven=proven, distances=work.distances
         )
         self._work = work
+        self._late = Counter[PeerId]()
+        """Words of each member since the round has ended for this one, requests for means aside."""
         self._running: RunningRound | None = None
 
     def start(self, now: float) -> Outputs:
@@ -92,12 +98,21 @@ class Butterfly:
             self._context.trace.mark("averaging.drop.early")
             return []
         match event:
-            case Received(sender=sender, message=message):
+            case Received(sender=sender, message=message) if not self._is_late(sender, message):
                 return self._running.receive(sender, message, now)
+            case Received():
+                self._context.trace.mark("averaging.drop.late_word")
+                return []
             case Tick():
                 return self._running.tick(now)
             case Lost(peer=peer):
                 return self._running.lose(peer, now)
+
+    def _is_late(self, sender: PeerId, message: RoundMessage) -> bool:
+        """Whether a member has said enough since the round ended."""
+        if self.deadline is None and sender in self.plan.peers and not isinstance(message, Part):
+            self._late[sender] += 1
+        return self._late[sender] > LATE_MAX
 
     @property
     def deadline(self) -> float | None:
