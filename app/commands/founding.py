@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.words import text
 from core.api.hosting import WhereView
-from core.api.sentence import Said
 from core.api.snapshot import ProblemView
 
 
@@ -46,26 +45,21 @@ class FoundingStep(msgspec.Struct, frozen=True, tag_field="event", tag="progress
     text: str
 
 
-class FoundingAnswer(msgspec.Struct, frozen=True):
+class FoundingAnswer(LineAnswer, frozen=True):
     """The last line of the command, as far as it is used here."""
 
-    event: str = ""
     charter: str = ""
     collaboration: str = ""
     link: str = ""
-    ports: dict[str, int] = {}
+    ports: dict[str, int] = msgspec.field(default_factory=dict)
     """Ports that a router forwards, "desk" and "peers"."""
     running: bool = False
     """An engine runs, and begins with it now."""
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
 
     @property
     def problem(self) -> ProblemView | None:
         """Why nothing was founded; None: it was."""
-        return None if self.event == "founded" else ProblemView(self.code, self.message, self.hint, self.said)
+        return None if self.event == "founded" else self.trouble
 
 
 class FoundingCommand:

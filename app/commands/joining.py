@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.words import text
 from core.api.directory import DirectoryView
 from core.api.hosting import JoinedView
 from core.api.look import LinkLook
-from core.api.sentence import Said
 from core.api.settings import Wish
 from core.api.snapshot import ProblemView
 
@@ -32,17 +31,12 @@ Told = Callable[["Answer"], object]
 Heard = Callable[[bytes], object]
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(LineAnswer, frozen=True):
     """The last line that the command printed, as far as it is used here."""
 
-    event: str = ""
     name: str = ""
     running: bool = False
     """An engine runs, and goes to the collaboration."""
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
     link: str = ""
     """An invitation."""
     directory: DirectoryView | None = None
@@ -53,7 +47,7 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def problem(self) -> ProblemView | None:
         """Why it could not be done; None: it was."""
-        return ProblemView(self.code, self.message, self.hint, self.said) if self.event in {"", "problem"} else None
+        return self.trouble if self.event in {"", "problem"} else None
 
 
 class JoinCommand:

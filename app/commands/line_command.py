@@ -3,7 +3,26 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, QProcess
+
+from core.api.sentence import Said
+from core.api.snapshot import ProblemView
+
+
+class LineAnswer(msgspec.Struct, frozen=True):
+    """A line that a command printed, as far as all commands are alike."""
+
+    event: str = ""
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+    said: Said = ()
+
+    @property
+    def trouble(self) -> ProblemView:
+        """What is wrong, where the line says so."""
+        return ProblemView(self.code, self.message, self.hint, self.said)
 
 
 class LineCommand(QObject):

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 from PySide6.QtCore import QObject, QProcess, QTimer
 
+from app.commands.line_command import LineAnswer
 from app.words import text
-from core.api.sentence import Said
 from core.api.snapshot import ProblemView
 
 TEXT_LETTERS_MAX: Final = 500
@@ -28,27 +28,22 @@ class WordGuess(msgspec.Struct, frozen=True):
     probability: Annotated[float, Meta(ge=0, le=1.001)]
 
 
-class ModelAnswer(msgspec.Struct, frozen=True):
+class ModelAnswer(LineAnswer, frozen=True):
     """The line that the command printed, as far as it is used here."""
 
-    event: str = ""
     text: str = ""
     """The text with its blanks filled, or how it goes on."""
-    blanks: list[list[WordGuess]] = []
+    blanks: list[list[WordGuess]] = msgspec.field(default_factory=list)
     epoch: int = 0
     steps: Annotated[tuple[int, ...], Meta(max_length=STEPS_MAX)] = ()
     """Steps after which the model is kept here, the earliest first."""
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
 
     @property
     def problem(self) -> ProblemView | None:
         """Why there is no answer; None: there is one."""
         if self.event in ANSWERED:
             return None
-        return ProblemView(self.code, self.message, self.hint, self.said)
+        return self.trouble
 
 
 Told = Callable[[ModelAnswer], object]

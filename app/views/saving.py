@@ -8,31 +8,24 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QPushButton, QWidget
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.widgets.field import announce
 from app.widgets.labels import sentence
 from app.words import text
-from core.api.sentence import Said
-from core.api.snapshot import ProblemView
 
 NAME_LETTERS = 60
 """Upper bound on the letters of a collaboration's name in the name of a folder."""
 
 
-class _Exported(msgspec.Struct, frozen=True):
+class _Exported(LineAnswer, frozen=True):
     """A line of `potluck export`, as far as it is used here."""
 
     folder: str = ""
     epoch: int = 0
     experts: int = 0
     places: int = 0
-    event: str = ""
     text: str = ""
     fraction: float = 0.0
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
 
 
 class SaveRow(QWidget):
@@ -115,7 +108,7 @@ class SaveRow(QWidget):
                 )
             self._say(" ".join(words))
         elif told.message:
-            self._say(text.problem(ProblemView(told.code, told.message, told.hint, told.said)))
+            self._say(text.problem(told.trouble))
         else:
             self._say(text.tr("The model was not saved."))
         announce(self, self.said.text())

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.engine.store import Store
 from app.looks.choices import Choices
 from app.views.question import Question
 from app.widgets.field import announce
 from app.widgets.labels import label, sentence
 from app.words import text
-from core.api.sentence import Said, later
+from core.api.sentence import later
 from core.api.training_part import NEEDS_PART, NO_PART, PartBuild, PartProgress, PartState, PartView
 
 FULL: Final = 1000
@@ -63,18 +63,6 @@ def build_title(name: str) -> str:
         return text.tr("Graphics card of AMD (ROCm {version})", name.removeprefix("rocm"))
     known = {"cpu": text.tr("Processor"), "mps": text.tr("Apple's graphics"), "xpu": text.tr("Intel's graphics")}
     return known.get(name, name)
-
-
-class _Failure(msgspec.Struct, frozen=True, tag_field="event", tag="problem"):
-    """The line of a command that failed."""
-
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
-
-
-class _Shown(PartView, frozen=True, tag_field="event", tag="training_part"):
-    """The last line of a command that did not."""
 
 
 class TrainingPartDialog(QDialog):
@@ -176,11 +164,13 @@ class TrainingPartDialog(QDialog):
         got, self._gets = self._gets, False
         words, view = text.tr("The training part could not be looked at."), self._view
         with contextlib.suppress(msgspec.DecodeError):
-            told = msgspec.json.decode(lines[-1] if lines else b"", type=_Failure | _Shown)
-            if isinstance(told, _Failure):
-                words = f"{text.told(told.message, told.said)} {text.told(told.hint, told.said)}".strip()
-            else:
-                view, words = told, text.tr("It is here now, and Potluck begins to use it.") if got else ""
+            line = lines[-1] if lines else b""
+            answer = msgspec.json.decode(line, type=LineAnswer)
+            if answer.event == "problem":
+                words = text.problem(answer.trouble)
+            elif answer.event == "training_part":
+                view = msgspec.json.decode(line, type=PartView)
+                words = text.tr("It is here now, and Potluck begins to use it.") if got else ""
         self._show(view)
         self.said.setText(text.one_line(words))
         if words:

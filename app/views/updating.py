@@ -17,30 +17,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.engine.store import Store
 from app.widgets.field import announce
 from app.widgets.labels import label, sentence
 from app.words import text
 from core.api import updates
-from core.api.sentence import Said
 from core.api.updates import UpdateProgress, UpdateState, UpdateView
 
 FULL = 1000
 SIZE_FIRST = QSize(560, 360)
 SCREEN_SHARE = 0.95
-
-
-class _Failed(msgspec.Struct, frozen=True, tag_field="event", tag="problem"):
-    """The line of a command that failed."""
-
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
-
-
-class _Seen(UpdateView, frozen=True, tag_field="event", tag="update"):
-    """The last line of a command that did not."""
 
 
 class UpdateDialog(QDialog):
@@ -102,11 +89,12 @@ class UpdateDialog(QDialog):
     def _answered(self, lines: list[bytes]) -> None:
         words = text.tr("Newer versions could not be looked for.")
         with contextlib.suppress(msgspec.DecodeError):
-            told = msgspec.json.decode(lines[-1] if lines else b"", type=_Failed | _Seen)
-            if isinstance(told, _Failed):
-                words = f"{text.told(told.message, told.said)} {text.told(told.hint, told.said)}".strip()
-            else:
-                self._view, words = told, ""
+            line = lines[-1] if lines else b""
+            answer = msgspec.json.decode(line, type=LineAnswer)
+            if answer.event == "problem":
+                words = text.problem(answer.trouble)
+            elif answer.event == "update":
+                self._view, words = msgspec.json.decode(line, type=UpdateView), ""
         self._show()
         self.said.setText(text.one_line(words))
         if words:

@@ -5,21 +5,17 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtWidgets import QComboBox, QGridLayout
 
-from app.commands.line_command import LineCommand
+from app.commands.line_command import LineAnswer, LineCommand
 from app.widgets.field import Field
 from app.words import text
-from core.api.sentence import Said, later
+from core.api.sentence import later
 from core.api.snapshot import ProblemView
 
 
-class _Told(msgspec.Struct, frozen=True):
+class _Told(LineAnswer, frozen=True):
     """The line that the command printed, as far as it is used here."""
 
     startup: str = ""
-    code: str = ""
-    message: str = ""
-    hint: str = ""
-    said: Said = ()
 
 
 class LoginField:
