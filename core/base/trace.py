@@ -11,11 +11,11 @@ class Trace:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
-    def mark(self, name: str, amount: int = 1) -> None:
-        """Add `amount` to the count of `name`."""
+    def mark(self, name: str) -> None:
+        """Add one to the count of `name`."""
         if name not in self._counts and len(self._counts) >= self.LIMIT:
             name = "trace.overflow"
-        self._counts[name] += amount
+        self._counts[name] += 1
 
     def __getitem__(self, name: str) -> int:
         return self._counts[name]

@@ -45,22 +45,18 @@ class ControlClient:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def connect(
-        cls, home: Home, *, timeout_s: float = CONNECT_TIMEOUT_S, any_version: bool = False
-    ) -> AsyncIterator["ControlClient"]:
+    async def connect(cls, home: Home) -> AsyncIterator["ControlClient"]:
         """Reach the engine that runs on `home`, for the length of an `async with`.
 
         Args:
             home: The home in which `engine.json` tells the engine's address.
-            timeout_s: Upper bound on connecting, seconds.
-            any_version: For what every version understands: to quit.
 
         Raises:
             NotRunning: there is none.
             UserProblem: it speaks another protocol, or refuses this client.
             NoAnswer: it says nothing.
         """
-        client = cls(await _open(engine_of(home, any_version=any_version), timeout_s))
+        client = cls(await _open(engine_of(home)))
         reader = asyncio.create_task(client._read())
         try:
             yield client
@@ -70,12 +66,11 @@ class ControlClient:
                 await reader
             await client._socket.close()
 
-    async def call(self, method: str, *, timeout_s: float = CALL_TIMEOUT_S, **params: float | str | bool) -> Any:
+    async def call(self, method: str, **params: float | str | bool) -> Any:
         """Ask for something.
 
         Args:
             method: Name of the request, as in `core.api.commands`.
-            timeout_s: Upper bound on the wait for the answer, seconds.
             params: Parameters of the request.
 
         Returns:
@@ -84,7 +79,7 @@ class ControlClient:
         Raises:
             Problem: the engine's, with its code, message and hint; or the engine is gone, or does not answer in time.
         """
-        return msgspec.json.decode((await self._ask(method, params, timeout_s)).result)
+        return msgspec.json.decode((await self._ask(method, params)).result)
 
     async def snapshot(self) -> Snapshot:
         """Ask for the engine's whole present state."""
@@ -103,9 +98,9 @@ class ControlClient:
         """Have others call the engine's computer, which takes some seconds."""
         return msgspec.json.decode((await self._ask("test_port")).result, type=PortTest)
 
-    async def notices(self, since: int = 0) -> list[Notice]:
-        """The kept notices with a number greater than `since`."""
-        return msgspec.json.decode((await self._ask("notices", {"since": since})).result, type=list[Notice])
+    async def notices(self) -> list[Notice]:
+        """The notices that are kept."""
+        return msgspec.json.decode((await self._ask("notices", {"since": 0})).result, type=list[Notice])
 
     async def notifications(self) -> AsyncIterator[Notification]:
         """Snapshots and notices of the engine, until the connection ends.
@@ -124,9 +119,7 @@ class ControlClient:
             self._arrived.clear()
             await self._arrived.wait()
 
-    async def _ask(
-        self, method: str, params: Mapping[str, object] = MappingProxyType({}), timeout_s: float = CALL_TIMEOUT_S
-    ) -> EngineMessage:
+    async def _ask(self, method: str, params: Mapping[str, object] = MappingProxyType({})) -> EngineMessage:
         if self._closed:
             raise gone()
         self._number += 1
@@ -135,7 +128,7 @@ class ControlClient:
         self._waiting[number] = future
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(CALL_TIMEOUT_S):
                 await self._socket.send(msgspec.json.encode(request).decode())
                 message = await future
         except TimeoutError:
@@ -177,12 +170,12 @@ class ControlClient:
         self._arrived.set()
 
 
-async def _open(file: EngineFile, timeout_s: float) -> ClientConnection:
+async def _open(file: EngineFile) -> ClientConnection:
     try:
         return await connect(
             f"ws://127.0.0.1:{file.port}/control",
             additional_headers={"Authorization": f"Bearer {file.token}"},
-            open_timeout=timeout_s,
+            open_timeout=CONNECT_TIMEOUT_S,
             close_timeout=CLOSE_TIMEOUT_S,
             max_size=ENGINE_MESSAGE_BYTES_MAX,
             compression=None,

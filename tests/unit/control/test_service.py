@@ -314,7 +314,7 @@ def test_notices_reach_everybody_and_are_kept(home, engine):
                 notices = [told async for told in first(client, Notice)]
                 assert notices[0].text == "during"
                 assert [notice.text for notice in await client.notices()] == ["before", "during"]
-                assert [notice.number for notice in await client.notices(since=1)] == [2]
+                assert [notice["number"] for notice in await client.call("notices", since=1)] == [2]
 
     run(test)
 
