@@ -115,10 +115,6 @@ class Circuits:
     def __contains__(self, circuit: bytes) -> bool:
         return circuit in self.opened or circuit in self._opening
 
-    def with_peer(self, peer: PeerId) -> bool:
-        """Whether a circuit leads to that peer."""
-        return any(opened.peer == peer for opened in self.opened.values())
-
     def take_carried(self) -> dict[PeerId, int]:
         """Bytes that each relay has carried for this peer as an endpoint, since the last call."""
         carried = dict(self._carried)

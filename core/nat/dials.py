@@ -237,7 +237,7 @@ class Dials:
         for peer in [peer for peer, (at, _) in self._relayed.items() if at <= now]:
             step = min(self._relayed[peer][1] + 1, len(UPGRADE_S) - 1)
             self._relayed[peer] = (now + UPGRADE_S[step], step)
-            if self._circuits.with_peer(peer):
+            if any(opened.peer == peer for opened in self._circuits.opened.values()):
                 outputs += self.dial(peer, now, upgrade=True)
             else:
                 del self._relayed[peer]

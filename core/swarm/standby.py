@@ -115,7 +115,7 @@ class Standby:
         """Help no longer: there is a trainer."""
         self._room_bytes = 0
         self.name = self._led_at = None
-        return list(self._catch_up.holds_state())
+        return list(self._catch_up.reader.stop())
 
     def told(self, fact: CopyEvery | Help | StateKept | StateNotKept | WayBack, now: float) -> list[Output]:
         """Help with some memory from now on, take note of copies of the model, or go back to one."""

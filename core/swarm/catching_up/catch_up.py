@@ -66,7 +66,8 @@ class CatchUp:
         self._fetch = StateFetch(sink=sinks.states, trace=trace)
         self.means = MeansFetch(sink=sinks.means, trace=trace)
         """Is to be told how large a mean is."""
-        self._reader = LedgerReader(trace=trace)
+        self.reader = LedgerReader(trace=trace)
+        """Reads who gave what from others' states, while this peer holds none."""
         self._wanted: NewerState | None = None
         self._peers: tuple[PeerId, ...] = ()
         """Who promises it, where means lead to it."""
@@ -83,13 +84,13 @@ class CatchUp:
     @property
     def deadline(self) -> float | None:
         """When the download, or the owner by way of `due`, has something to do."""
-        return earliest(self._fetch.deadline, self.means.deadline, self._reader.deadline, self._retry_at)
+        return earliest(self._fetch.deadline, self.means.deadline, self.reader.deadline, self._retry_at)
 
     def handle(
         self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float
     ) -> Sequence[Output]:
         """Advance the download by one event."""
-        outputs: list[Output] = list(self._reader.handle(event, now))
+        outputs: list[Output] = list(self.reader.handle(event, now))
         for output in (*self.means.handle(event, now), *self._fetch.handle(event, now)):
             match output:
                 case Fetching():
@@ -135,17 +136,13 @@ class CatchUp:
 
     def look(self, first: StateName, now: float) -> Sequence[Output]:
         """Read who gave what where most stand, now and then; for a peer that holds no state but the `first`."""
-        if not self._reader.due(now):
+        if not self.reader.due(now):
             return []
         offer = self.choice.best(State(first, b"", ""), now)
         if offer is None:
             return []
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))
-        return self._reader.read(offer.name, offer.digest, donors, now)
-
-    def holds_state(self) -> Sequence[Output]:
-        """This peer's trainer holds a state now: nothing has to be read of others'."""
-        return self._reader.stop()
+        return self.reader.read(offer.name, offer.digest, donors, now)
 
     def begin(
         self, offer: NewerState, now: float, *, size_max: int | None = None, mine: StateName | None = None
