@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from random import SystemRandom
 from secrets import token_bytes
-from typing import Any
+from typing import Any, Self
 
 from core.base.ids import PeerId
 from core.base.machine import Machine
@@ -28,10 +29,53 @@ from core.net.links.links import Links
 from core.net.links.metering import Metering
 from core.net.links.peer_links import LinkOwner
 from core.net.links.stream_terms import StreamTerms
+from core.net.links.streams import PeerStream, Way
 from core.net.listening import Listening, listen, listen_beside
 from core.net.planes import Planes
 from core.net.runner import Runner
-from core.net.stats import HostStats, LinkStats
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStats:
+    """One open link of a host."""
+
+    peer: PeerId
+    username: str
+    initiated: bool
+    """Whether this peer called."""
+    since: float
+    """Time of opening, Unix seconds."""
+    bytes_sent: int
+    bytes_received: int
+    way: Way = "tcp"
+
+    @classmethod
+    def of(cls, stream: PeerStream) -> Self:
+        """Return the figures of an open link."""
+        assert stream.proven is not None
+        return cls(
+            stream.peer,
+            stream.proven.username,
+            stream.initiated,
+            stream.opened_at,
+            stream.sender.bytes_sent,
+            stream.receiver.bytes_received,
+            stream.route.way,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HostStats:
+    """Bytes on the wire since the start, and the open links."""
+
+    bytes_sent: int
+    bytes_received: int
+    links: tuple[LinkStats, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """The sum of what was sent and received."""
+        return self.bytes_sent + self.bytes_received
 
 
 class Host:
