@@ -220,7 +220,8 @@ def test_worker_paused_at_its_start_ends_and_starts_anew(tmp_path: Path) -> None
     play(tmp_path, act)
 
 
-def test_worker_that_computes_on_is_ended_and_started_again(tmp_path: Path) -> None:
+def small_worker(tmp_path: Path, heeds: str) -> list[str]:
+    """The command of a program that has one number to train, and does this after each frame that it hears."""
     checkpoint = tmp_path / "state"
     checkpoint.write_bytes(b"state")
     digest = root_digest(chunk_digests(file_chunks(checkpoint)))
@@ -233,9 +234,13 @@ pathlib.Path(start.arena_path).write_bytes(bytes(8))
 ready = f.WorkerReady(epoch=0, lineage=b"", digest={digest!r}, checkpoint={str(checkpoint)!r}, numel=1, parameters=1)
 out.write(f.encode_frame(ready)); out.flush()
 while True:
-    hear()
+    frame = hear()
+    {heeds}
 """
+    return [sys.executable, "-c", program]
 
+
+def test_worker_that_computes_on_is_ended_and_started_again(tmp_path: Path) -> None:
     async def act(stage: Stage) -> None:
         await stage.ready()
         process = stage.process
@@ -247,26 +252,10 @@ while True:
         await stage.ready()
         assert not stage.notices
 
-    play(tmp_path, act, command=[sys.executable, "-c", program])
+    play(tmp_path, act, command=small_worker(tmp_path, "pass"))
 
 
 def test_pause_taken_back_while_a_worker_resumes_ends(tmp_path: Path) -> None:
-    checkpoint = tmp_path / "state"
-    checkpoint.write_bytes(b"state")
-    digest = root_digest(chunk_digests(file_chunks(checkpoint)))
-    program = f"""{PRELUDE}
-import pathlib
-def hear():
-    return f.frame_decoder(f.ToWorker | f.Ping).decode(sys.stdin.buffer.read(f.frame_length(sys.stdin.buffer.read(4))))
-start = hear()
-pathlib.Path(start.arena_path).write_bytes(bytes(8))
-ready = f.WorkerReady(epoch=0, lineage=b"", digest={digest!r}, checkpoint={str(checkpoint)!r}, numel=1, parameters=1)
-out.write(f.encode_frame(ready)); out.flush()
-while True:
-    if isinstance(hear(), f.Suspend):
-        out.write(f.encode_frame(f.Suspended())); out.flush()
-"""
-
     async def act(stage: Stage) -> None:
         await stage.ready()
         await stage.trainer.pause(memory_s=KEPT_S)
@@ -278,7 +267,8 @@ while True:
         stage.trainer.resume()
         await asyncio.wait_for(again, 5.0)
 
-    play(tmp_path, act, command=[sys.executable, "-c", program])
+    suspends = "if isinstance(frame, f.Suspend): out.write(f.encode_frame(f.Suspended())); out.flush()"
+    play(tmp_path, act, command=small_worker(tmp_path, suspends))
 
 
 def test_throttled_worker_computes_a_share_of_the_time(tmp_path: Path) -> None:

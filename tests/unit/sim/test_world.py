@@ -21,6 +21,14 @@ from tests.unit.sim.toys import CODEC, QUIET, Listener, Load, Rumour, Word, goss
 ROUGH = LinkSettings(loss=0.2, duplicate=0.1, jitter_s=0.05)
 
 
+class Sleeper(Listener):
+    def handle(self, event: Any, now: float) -> list[Any]:
+        super().handle(event, now)
+        if isinstance(event, Tick):
+            self.deadline = None
+        return []
+
+
 def test_a_rumour_reaches_everybody_through_loss() -> None:
     world, machines = gossip_world(3, links=ROUGH)
     world.run(20)
@@ -73,13 +81,6 @@ def test_datagrams_are_lost_doubled_and_overtake_one_another() -> None:
 
 
 def test_a_machine_is_woken_at_its_deadline_and_not_before() -> None:
-    class Sleeper(Listener):
-        def handle(self, event: Any, now: float) -> list[Any]:
-            super().handle(event, now)
-            if isinstance(event, Tick):
-                self.deadline = None
-            return []
-
     world = World(1, CODEC, links=QUIET)
     sleeper = Sleeper()
     sleeper.deadline = START + 5
@@ -297,13 +298,6 @@ def test_a_slow_computer_handles_one_message_after_the_other() -> None:
 
 
 def test_slow_computer_wakes_between_messages_only() -> None:
-    class Sleeper(Listener):
-        def handle(self, event: Any, now: float) -> list[Any]:
-            super().handle(event, now)
-            if isinstance(event, Tick):
-                self.deadline = None
-            return []
-
     world = World(1, CODEC, links=SLOW)
     world.add(peer(0), Listener())
     sleeper = Sleeper()
