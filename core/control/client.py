@@ -99,7 +99,7 @@ class ControlClient:
         return msgspec.json.decode((await self._ask("test_port")).result, type=PortTest)
 
     async def notices(self) -> list[Notice]:
-        """The notices that are kept."""
+        """All notices that the engine has kept, the oldest first."""
         return msgspec.json.decode((await self._ask("notices", {"since": 0})).result, type=list[Notice])
 
     async def notifications(self) -> AsyncIterator[Notification]:
