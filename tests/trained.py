@@ -21,7 +21,7 @@ from core.storage.paths import Home
 from core.storage.recipes import open_recipe
 from core.tasks import task_of
 from core.tasks.albert.task import Albert
-from core.tasks.gpt_numbers import Alphabet, read_counts, windows
+from core.tasks.gpt_cutting import Alphabet, read_counts, windows
 from core.tasks.task import Blobs, PreparedTask, Task
 from core.text.order.documents import Document
 from core.training.learner import Learner

@@ -23,7 +23,7 @@ from core.base.manifest import Manifest, Numbers
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput, later
 from core.base.tasks import TOKENIZERS
-from core.tasks.gpt_numbers import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
+from core.tasks.gpt_cutting import COUNTS, Alphabet, GptNumbers, gpt_numbers, read_counts, windows
 from core.tasks.neighbour import NEIGHBOUR, Neighbour, read_neighbour
 from core.tasks.parameters import START, begun, write_parameters
 from core.tasks.start import log_shares, started

@@ -22,7 +22,7 @@ from core.base.problems import BadInput
 from core.experts.messages import check_micro_batch
 from core.tasks.experts.gate import Gate
 from core.tasks.gpt import SUMMARY, CharacterGpt, prepare
-from core.tasks.gpt_numbers import GptNumbers, gpt_numbers, read_counts
+from core.tasks.gpt_cutting import GptNumbers, gpt_numbers, read_counts
 from core.tasks.start import started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, TensorBatch
 from core.text.order.documents import Document

@@ -25,9 +25,8 @@ from core.base.content import digest
 from core.base.data_source import DataSource
 from core.tasks.experts.blocks import feed_forward
 from core.tasks.gpt import prepare
-from core.tasks.gpt_cutting import GptCutter
+from core.tasks.gpt_cutting import Alphabet, GptCutter, GptNumbers, gpt_numbers, read_counts
 from core.tasks.gpt_experts import GptTrunk, MixtureGpt
-from core.tasks.gpt_numbers import Alphabet, GptNumbers, gpt_numbers, read_counts
 from core.tasks.task import Blobs
 from core.tasks.text import read_text, text_of
 from core.text.order.documents import Document

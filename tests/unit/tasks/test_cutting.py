@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from core.tasks.albert.cutting import LENGTHS, SHORTEST_SHARE, AlbertCutter, pairs
 from core.tasks.albert.numbers import AlbertNumbers
-from core.tasks.gpt_cutting import GptCutter
-from core.tasks.gpt_numbers import Alphabet, GptNumbers
+from core.tasks.gpt_cutting import Alphabet, GptCutter, GptNumbers
 from core.tasks.tokenizers.unigram import FIRST_WORD_ID, pieces, train_unigram
 
 ROOM, VOCAB = 13, 200

@@ -14,7 +14,7 @@ from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import BadInput
 from core.tasks.gpt import CharacterGpt, prepare
-from core.tasks.gpt_numbers import Alphabet, GptNumbers, windows
+from core.tasks.gpt_cutting import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
 from core.tasks.text import text_of
 from core.text.order.sources import documents
