@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, QProcess, QTimer
 
 from app.commands.line_command import LineAnswer
 from app.words import text
+from core.api.score import WordGuess
 from core.api.snapshot import ProblemView
 
 TEXT_LETTERS_MAX: Final = 500
@@ -19,13 +20,6 @@ TEXT_LETTERS_MAX: Final = 500
 STEPS_MAX: Final = 1000
 IDLE_MS: Final = 180_000
 """Time after the last question for which the model stays loaded: it takes some hundred megabytes of memory."""
-
-
-class WordGuess(msgspec.Struct, frozen=True):
-    """A word for a blank, and how probable it is."""
-
-    text: str
-    probability: Annotated[float, Meta(ge=0, le=1.001)]
 
 
 class ModelAnswer(LineAnswer, frozen=True):

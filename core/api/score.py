@@ -25,6 +25,13 @@ class FirstScore(msgspec.Struct, frozen=True):
     score: Score
 
 
+class WordGuess(msgspec.Struct, frozen=True):
+    """A word for a blank, and how probable it is."""
+
+    text: str
+    probability: Annotated[float, Meta(ge=0, le=1.001)]
+
+
 class Filled(msgspec.Struct, frozen=True):
     """A piece of held-out text with blanks that a model has filled."""
 

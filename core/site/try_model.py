@@ -16,11 +16,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
+from core.api.score import WordGuess
 from core.base.rate_limit import RateLimit
 
 _LOG = logging.getLogger(__name__)
@@ -49,13 +49,6 @@ class UnansweredError(Exception):
     def __init__(self, says: str) -> None:
         super().__init__(says)
         self.is_busy = says in {BUSY, TOO_OFTEN}
-
-
-class WordGuess(msgspec.Struct, frozen=True):
-    """A word for a blank, and how probable it is."""
-
-    text: str
-    probability: Annotated[float, Meta(ge=0, le=1.001)]
 
 
 class ModelWords(msgspec.Struct, frozen=True):
