@@ -5,11 +5,12 @@ a crash.
 """
 
 import contextlib
+import io
 import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 import psutil
@@ -20,6 +21,15 @@ from core.workers.frames import LENGTH_BYTES, Ping, Pong, frame_length, framed
 T = TypeVar("T")
 
 NICENESS: Final = 10
+
+
+class _Log(io.FileIO):
+    """Standard error, whose file may lie on a full disk: what it takes no more of is lost, and ends no process."""
+
+    def write(self, data: Any, /) -> int:
+        with contextlib.suppress(OSError):
+            super().write(data)
+        return len(data)
 
 
 def listen(
@@ -71,6 +81,10 @@ def take_pipe() -> tuple[BinaryIO, BinaryIO]:
     """Keep fd 0 and a copy of fd 1 for frames; whatever else is printed goes to stderr."""
     out = os.dup(1)
     os.dup2(2, 1)
+    log = _Log(2, "wb", closefd=False)
+    sys.stdout = sys.stderr = io.TextIOWrapper(
+        log, "utf-8", "backslashreplace", line_buffering=True, write_through=True
+    )
     if sys.platform == "win32":
         import msvcrt  # noqa: PLC0415 - only there
 

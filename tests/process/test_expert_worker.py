@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -20,6 +21,7 @@ from core.experts.hosting import (
     ExpertHost,
     ExpertHosted,
     ExpertKept,
+    ExpertNotKept,
     HostLimits,
     HostStopped,
 )
@@ -38,12 +40,13 @@ NUMBERS = ExpertNumbers(
 )
 CODEC = codec_of(NUMBERS.codec)
 TRAINER = PeerId(bytes(32))
+FULL = Path("/dev/full")
 
 
 class Stage:
     """A host's machine and its worker, without a network."""
 
-    def __init__(self, folder, memory_bytes=1 << 30):
+    def __init__(self, folder, memory_bytes=1 << 30, log=None):
         limits = HostLimits(bytes_max=1 << 24, rows_max=64)
         self.host = ExpertHost(codec=CODEC, numbers=NUMBERS.width, limits=limits, trace=Trace())
         self.told: asyncio.Queue[object] = asyncio.Queue()
@@ -51,7 +54,7 @@ class Stage:
             run=bytes(32),
             numbers=NUMBERS,
             folder=folder / "experts",
-            log=folder / "log",
+            log=log or folder / "log",
             share=lambda: WorkerShare("cpu", 1),
             memory_bytes=lambda: memory_bytes,
         )
@@ -120,6 +123,23 @@ def test_too_little_memory_for_one_expert_is_told(tmp_path):
         assert said == "No expert of the model lives here: each takes 406.02 kB of memory, and too little is free."
 
     play(tmp_path, act, memory_bytes=NUMBERS.hosting_bytes - 1)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
+def test_host_answers_on_where_its_log_cannot_be_written(tmp_path):
+    """The log lies on the same full disk as the file of the expert, of which it tells that there was no room."""
+
+    async def act(stage):
+        stage.worker.take(0, (0, 0))
+        await stage.until(ExpertHosted)
+        (tmp_path / "experts").rename(tmp_path / "gone")
+        (tmp_path / "experts").touch()
+        stage.worker.save(0, (0, 0))
+        await stage.until(ExpertNotKept)
+        stage.call(1, (0, 0), drawn(1))
+        assert (await stage.answer(1))[1] == 0
+
+    play(tmp_path, act, log=FULL)
 
 
 def drawn(seed, rows=8):
