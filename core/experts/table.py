@@ -155,7 +155,9 @@ class ExpertTable:
         there = [
             (hosted.relayed, hosted.wait_s, host)
             for host, hosted in row.hosts.items()
-            if hosted.until > self.now and hosted.bits >> place[-1] & 1 and self._counts(host, place)
+            if hosted.until > self.now
+            and hosted.bits >> place[-1] & 1
+            and (host not in self._counted or place in self._counted[host])
         ]
         return [host for _, _, host in sorted(there)]
 
@@ -167,6 +169,14 @@ class ExpertTable:
             failed.until = self.now + FORGOTTEN_S
             if place[:-1] in self._rows:
                 self._rows[place[:-1]].settled_until = 0.0
+
+    def forgive(self, after_s: float) -> None:
+        """Leave no place out any more for what failed so long ago: nobody else is left to ask."""
+        for place, failed in list(self._failed.items()):
+            if failed.until and failed.until - FORGOTTEN_S + after_s <= self.now:
+                self.answered(place)
+                if place[:-1] in self._rows:
+                    self._rows[place[:-1]].settled_until = 0.0
 
     def answered(self, place: Place) -> None:
         """Forget what has failed at a place: somebody has answered for it."""
@@ -238,9 +248,6 @@ class ExpertTable:
     def _is_reached(self, row: _Row, place: Place) -> bool:
         """Whether a host of a place has said so since its connection broke, if it did."""
         return any(row.hosts[host].until > self._lost.get(host, 0.0) for host in self.hosts(place))
-
-    def _counts(self, host: PeerId, place: Place) -> bool:
-        return host not in self._counted or place in self._counted[host]
 
 
 def _bits(bits: int) -> Iterator[int]:

@@ -30,7 +30,8 @@ READS_MAX: Final = 128
 SEARCHES_MAX: Final = 512
 """Number of searches that wait: as many as flights may; those of flights that have ended are the oldest."""
 EMPTY_S: Final = 5.0
-"""Age from which an empty row is read again while a search waits for somebody to host an expert."""
+"""Age from which an empty row is read again, and a place that failed is asked again, while a search waits for somebody
+to host an expert."""
 LOOK_S: Final = 1.0
 """Time between two looks for rows that are to be read beside the searches."""
 
@@ -125,6 +126,8 @@ class ExpertReader:
             wanted = []
             for layer, table in self._tables.items():
                 table.now = now
+                if any(one.layer == layer and one.began + LOOK_S <= now for one in self._searches):
+                    table.forgive(EMPTY_S)
                 empty_s = EMPTY_S if self.lacks(now) is not None else FORGOTTEN_S
                 wanted += [(layer, prefix) for prefix in self._prefixes if table.wants(prefix, empty_s=empty_s)]
             outputs += self._read(wanted, now)

@@ -8,7 +8,7 @@ from core.dht.events import Found
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
 from core.experts.table import REFRESH_S, ExpertTable
-from core.swarm.experts.reading import READS_MAX, SEARCH_S, ExpertReader, ExpertsSought
+from core.swarm.experts.reading import EMPTY_S, LOOK_S, READS_MAX, SEARCH_S, ExpertReader, ExpertsSought
 from core.swarm.experts.records import ExpertRow, Mixture, bits_of, coordinates_in, decode_row, encode_row, row_key
 
 A, B = (PeerId(bytes([n]) * 32) for n in (1, 2))
@@ -133,3 +133,23 @@ def test_search_waits_until_somebody_hosts_an_expert():
     (sought,) = outputs
     assert sought.places.tolist() == [[11, -1], [11, -1]]
     assert reader.lacks(now) is None
+
+
+def test_layer_of_which_all_have_failed_is_asked_again_soon():
+    """A busy computer hosts all of a layer, and was late twice at each place: nobody else is left."""
+    directory, grid = Directory(), ExpertGrid((2, 2), 4)
+    table = ExpertTable(grid, owner_most=4)
+    reader = ExpertReader(Mixture(RUN, 1, grid, 4), {0: table}, directory)
+    for row in range(2):
+        directory.host(A, 0, (row,), 0, 1)
+    reader.seek(1, 0, scores_of((2, 2)), 1, now=10.0)
+    assert directory.answer(reader, 10.0)
+    for _ in range(2):
+        for number in range(4):
+            table.failed(grid.place(number))
+    assert reader.seek(2, 0, scores_of((2, 2)), 1, now=10.0) == []
+    now, found = 10.0, []
+    while not found and now < 80.0:
+        now += 0.5
+        found = [said for said in (*reader.tick(now), *directory.answer(reader, now)) if said.ticket == 2]
+    assert 10.0 + LOOK_S < now <= 10.0 + EMPTY_S + 2 * LOOK_S
