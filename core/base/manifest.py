@@ -260,9 +260,10 @@ def read_manifest(data: bytes, verifier: Verifier) -> Manifest:
         signed = msgspec.json.decode(data, type=_SignedFile)
         signature = bytes.fromhex(signed.signature)
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(
-            "This is not a manifest: {error}.", error, hint="Ask the organiser for the collaboration's link again."
-        ) from error
+        advice = later("Ask the organiser for the collaboration's link again.")
+        if isinstance(error, msgspec.ValidationError):
+            advice = later("Update Potluck, if the collaboration is of a newer version; else ask for its link again.")
+        raise BadInput("This is not a manifest: {error}.", error, hint=advice) from error
     authority = signed.manifest.authority_id
     if len(authority) != PEER_ID_BYTES or not verifier.verify(authority, signature, signed.manifest.canonical()):
         raise NotTrusted(

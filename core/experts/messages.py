@@ -17,6 +17,7 @@ from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
+from core.api.numbers import volume
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.base.wire import BULK_BYTES_MAX, Message
@@ -143,6 +144,11 @@ def check_micro_batch(numbers: ExpertNumbers, *, micro_batch: int, rows: int = 1
         BadInput: the batches are larger.
     """
     most = rows_that_fit(codec_of(numbers.codec), numbers=numbers.width) // rows
+    if not most:
+        size = call_bytes(codec_of(numbers.codec), kind=CallKind.BACKWARD, rows=rows, numbers=numbers.width)
+        message = "A sample is too large: the call that learns from it has {size}, and carries at most {most}."
+        advice = "Choose a smaller width or length of samples, or the codec u8."
+        raise BadInput(message, volume(size), volume(PAYLOAD_BYTES_MAX), hint=advice)
     if micro_batch > most:
         message = "With this width and codec micro_batch must be at most {most}, so that a call carries it, not {size}."
         raise BadInput(message, most, micro_batch)

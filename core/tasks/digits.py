@@ -190,7 +190,10 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
     kept = [row.astype(np.uint8).tobytes().hex() for row in measured]
     if not counted or not kept:
         message = "There are no images of {pixels} pixels in {called}."
-        hint = "Name a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it."
+        hint = (
+            "Name with --text a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte "
+            "beside it."
+        )
         raise BadInput(message, read.pixels, text.called, hint=hint)
     counts = [counted[digit] for digit in range(CLASSES)]
     blobs = write_blobs(out_dir, {COUNTS: counts, HELD_OUT: [[one] for one in kept]})

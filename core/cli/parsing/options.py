@@ -99,9 +99,9 @@ def recipe_file(named: str) -> Path:
         BadInput: there is none.
     """
     names = resources.names("recipes")
-    if named in names:
-        return resources.file("recipes", f"{named}.toml")
     path = Path(named).expanduser().absolute()
+    if named in names or (named.removesuffix(".toml") in names and not path.is_file()):
+        return resources.file("recipes", f"{named.removesuffix('.toml')}.toml")
     if not path.is_file():
         hint = "Name a file, or one of those that come along: {names}."
         raise BadInput("There is no recipe {named}.", quoted(named, 80), ", ".join(names), hint=hint)

@@ -63,8 +63,9 @@ def test_a_changed_manifest_is_not_trusted() -> None:
 def test_unknown_fields_and_numbers_out_of_range_are_refused() -> None:
     text = sign_manifest(manifest(), KEY)
     for old, new in ((b'"task"', b'"tusk"'), (b'"target_samples": 4096', b'"target_samples": 0')):
-        with pytest.raises(BadInput, match="not a manifest"):
+        with pytest.raises(BadInput, match="not a manifest") as refused:
             read_manifest(text.replace(old, new), Ed25519Verifier())
+        assert refused.value.hint.startswith("Update Potluck"), "a newer version may know it"
 
 
 def test_a_huge_file_is_not_even_parsed() -> None:

@@ -49,6 +49,13 @@ def test_a_folder_of_the_recipe_s_own_may_be_read(tmp_path: Path) -> None:
     assert EmbeddedOptions().readable is None
 
 
+def test_recipe_that_comes_along_may_be_named_as_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert recipe_file("small-gpt.toml") == recipe_file("small-gpt")
+    (tmp_path / "small-gpt.toml").touch()
+    assert recipe_file("small-gpt.toml") == tmp_path / "small-gpt.toml"
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_engine_of_a_demo_gets_every_option(recipe: Path, tmp_path: Path) -> None:
     options = EmbeddedOptions(peers=2, text=tmp_path, epochs=4, delayed=True, recipe=recipe)

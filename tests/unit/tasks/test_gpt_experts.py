@@ -10,6 +10,7 @@ from core.base.manifest import Manifest
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.experts.grid import ExpertGrid
+from core.experts.messages import check_micro_batch
 from core.reading.rows import open_cutter
 from core.tasks import module_of, task_of
 from core.tasks.experts.blocks import new_expert
@@ -103,6 +104,14 @@ def test_all_letters_of_a_batch_fit_one_call(founded: tuple[Manifest, Blobs]) ->
     large = msgspec.structs.replace(manifest, numbers={**manifest.numbers, "micro_batch": 4096 // 12 + 1})
     with pytest.raises(BadInput, match="micro_batch must be at most 341"):
         task_of(large, blobs)
+
+
+def test_sample_that_fits_no_call_is_told_what_would() -> None:
+    """No number of samples is small enough, so micro_batch is not what has to change."""
+    wide = msgspec.structs.replace(EXPERTS, width=1024, codec="raw")
+    with pytest.raises(BadInput, match=r"A sample is too large: .* 8\.39 MB, and carries at most 2\.09 MB") as refused:
+        check_micro_batch(wide, micro_batch=1, rows=1024)
+    assert "smaller width or length" in refused.value.hint
 
 
 def test_task_without_experts_is_refused(founded: tuple[Manifest, Blobs]) -> None:
