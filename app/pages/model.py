@@ -35,13 +35,11 @@ class ModelPage(Page):
         self._collaboration = Elided(tone="muted")
         self.heldout = Curve(
             theme,
-            tr("Mistakes on text that it has never seen"),
+            tr("Mistakes on what it has never seen"),
             empty=tr("It is measured every few steps."),
             colour="warm",
         )
-        self.training = Curve(
-            theme, tr("Mistakes on text that it learns from"), empty=tr("It begins with the first step.")
-        )
+        self.training = Curve(theme, tr("Mistakes on what it learns from"), empty=tr("It begins with the first step."))
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
         self._data = sentence(tone="muted")

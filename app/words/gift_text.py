@@ -46,12 +46,13 @@ def week(monday: date, days: Sequence[DayGift]) -> str:
         monday: Its first day.
         days: Those of it on which something was given.
     """
+    active = tr("{number} days", count(len(days))) if len(days) > 1 else tr("one day")
     return tr(
-        "In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps "
-        "of the model.",
+        "In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the "
+        "model.",
         day(monday),
         duration(sum(one.seconds for one in days)),
-        count(len(days)),
+        active,
         count(sum(one.samples for one in days)),
     )
 

@@ -27,7 +27,7 @@ def facts(look: LinkLook) -> list[tuple[str, str, str]]:
     present = tr("The organiser's computer does not say.") if computers is None else tr("{number} computers now")
     rows = [
         ("name", tr("Collaboration"), text.one_line(look.name)),
-        ("organiser", tr("Organised by"), text.one_line(look.organiser)),
+        ("organiser", tr("Organised by"), text.one_line(tr(look.organiser))),
         ("fingerprint", tr("Fingerprint"), text.one_line(look.fingerprint)),
         ("summary", tr("What for"), text.one_line(look.summary) or tr("The organiser does not say.")),
         ("computers", tr("Taking part"), present.format(number=amount(computers or 0))),

@@ -91,7 +91,7 @@ def guesses(meaning: LossView) -> str:
     if meaning.score is None or meaning.score.right is None:
         return ""
     return tr(
-        "It fills {right} {guesses} right, in text that it has never seen.",
+        "It gets {right} {guesses} right, in examples that it has never seen.",
         per_hundred(meaning.score.right),
         one_line(tr(meaning.guesses)),
     )

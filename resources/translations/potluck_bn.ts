@@ -664,6 +664,10 @@
    <translation>নমুনা হলো মডেল যা শেখে তার একটি উদাহরণ। সে আন্দাজ করে, আর কোনটি ঠিক ছিল তাকে বলা হয়।</translation>
   </message>
   <message>
+   <source>A sample is too large: the call that learns from it has {size}, and carries at most {most}.</source>
+   <translation>একটি নমুনা বেশি বড়: যে অনুরোধ তা থেকে শেখে তার আকার {size}, আর তাতে ধরে বড়জোর {most}।</translation>
+  </message>
+  <message>
    <source>A sample is {size} letters of a text. The model guesses each one from those before it.</source>
    <translation>নমুনা হলো একটি লেখার {size}টি অক্ষর। মডেল প্রতিটি আন্দাজ করে তার আগেরগুলো থেকে।</translation>
   </message>
@@ -1230,6 +1234,10 @@
   <message>
    <source>Choose a fol&amp;der…</source>
    <translation>ফোল্ডার বাছুন (&amp;D)…</translation>
+  </message>
+  <message>
+   <source>Choose a smaller width or length of samples, or the codec u8.</source>
+   <translation>নমুনার কম প্রস্থ বা দৈর্ঘ্য বাছুন, অথবা কোডেক u8।</translation>
   </message>
   <message>
    <source>Choose a whole number from {low} to {high}{otherwise}.</source>
@@ -2104,8 +2112,8 @@
    <translation>ঠিক আছে</translation>
   </message>
   <message>
-   <source>In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps of the model.</source>
-   <translation>{day} থেকে সপ্তাহটিতে এই কম্পিউটার {number} দিনে {duration} দিয়েছে, আর {samples}টি নমুনা মডেলের ধাপে গেছে।</translation>
+   <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
+   <translation>{day} থেকে সপ্তাহটিতে এই কম্পিউটার {days} {duration} দিয়েছে, আর {samples}টি নমুনা মডেলের ধাপে গেছে।</translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -2188,16 +2196,16 @@
    <translation>মডেলের প্রথম ধাপ থেকে এটি ভরতে থাকে।</translation>
   </message>
   <message>
-   <source>It fills {right} {guesses} right, in text that it has never seen.</source>
-   <translation>যে লেখা কখনও দেখেনি তাতে {right} {guesses} ঠিক পূরণ করে।</translation>
-  </message>
-  <message>
    <source>It gets no pass any more. It comes in again when you sign in there, or by a new link of yours.</source>
    <translation>এটি আর পাস পায় না। আপনি সেখানে সাইন ইন করলে, বা আপনার নতুন লিংকে, আবার ঢুকতে পারে।</translation>
   </message>
   <message>
    <source>It gets no pass any more; the one that it has holds for up to 4 days.</source>
    <translation>এটি আর পাস পায় না; যেটি আছে তা বড়জোর 4 দিন খাটে।</translation>
+  </message>
+  <message>
+   <source>It gets {right} {guesses} right, in examples that it has never seen.</source>
+   <translation>যে উদাহরণ কখনও দেখেনি তাতে {right} {guesses} ঠিক বলে।</translation>
   </message>
   <message>
    <source>It goes on from the model of an earlier collaboration.</source>
@@ -2768,12 +2776,12 @@
    <translation>মেমরি রাখা হয় (&amp;F)</translation>
   </message>
   <message>
-   <source>Mistakes on text that it has never seen</source>
-   <translation>যে লেখা কখনও দেখেনি তাতে ভুল</translation>
+   <source>Mistakes on what it has never seen</source>
+   <translation>যা কখনও দেখেনি তাতে ভুল</translation>
   </message>
   <message>
-   <source>Mistakes on text that it learns from</source>
-   <translation>যে লেখা থেকে শেখে তাতে ভুল</translation>
+   <source>Mistakes on what it learns from</source>
+   <translation>যা থেকে শেখে তাতে ভুল</translation>
   </message>
   <message>
    <source>Model</source>
@@ -2842,10 +2850,6 @@
   <message>
    <source>Name a folder elsewhere.</source>
    <translation>অন্য জায়গার একটি ফোল্ডারের নাম দিন।</translation>
-  </message>
-  <message>
-   <source>Name a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it.</source>
-   <translation>idx ফাইলের ফোল্ডারের নাম দিন, যেমন train-images-idx3-ubyte আর তার পাশে train-labels-idx1-ubyte।</translation>
   </message>
   <message>
    <source>Name a folder that holds text files.</source>
@@ -3014,6 +3018,10 @@
   <message>
    <source>Name their collaboration with --join, and give it memory with --averaging-memory.</source>
    <translation>--join দিয়ে তাদের প্রকল্পের নাম দিন, আর --averaging-memory দিয়ে মেমরি।</translation>
+  </message>
+  <message>
+   <source>Name with --text a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it.</source>
+   <translation>--text দিয়ে idx ফাইলের একটি ফোল্ডারের নাম দিন, যেমন train-images-idx3-ubyte আর পাশে train-labels-idx1-ubyte।</translation>
   </message>
   <message>
    <source>Networ&amp;k</source>
@@ -6672,6 +6680,10 @@
    <translation>এখানে Potluck হালনাগাদ করুন।</translation>
   </message>
   <message>
+   <source>Update Potluck, if the collaboration is of a newer version; else ask for its link again.</source>
+   <translation>সহযোগিতাটি নতুন সংস্করণের হলে Potluck হালনাগাদ করুন; নইলে আবার লিংক চান।</translation>
+  </message>
+  <message>
    <source>Update Potluck, then open the link again.</source>
    <translation>Potluck হালনাগাদ করুন, তারপর লিংকটি আবার খুলুন।</translation>
   </message>
@@ -7636,6 +7648,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{day} {clock}-এ</translation>
   </message>
   <message>
+   <source>one day</source>
+   <translation>এক দিনে</translation>
+  </message>
+  <message>
    <source>parts clipped: {clipped}; dropped: {dropped}</source>
    <translation>ছাঁটা অংশ: {clipped}; বাদ: {dropped}</translation>
   </message>
@@ -8274,6 +8290,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>{number} computers now</source>
    <translation>এখন {number}টি কম্পিউটার</translation>
+  </message>
+  <message>
+   <source>{number} days</source>
+   <translation>{number} দিনে</translation>
   </message>
   <message>
    <source>{number} of 100</source>

@@ -664,6 +664,10 @@
    <translation>Ein Beispiel ist ein Stück von dem, was das Modell lernt. Es rät und erfährt, was richtig war.</translation>
   </message>
   <message>
+   <source>A sample is too large: the call that learns from it has {size}, and carries at most {most}.</source>
+   <translation>Ein Beispiel ist zu groß: Die Anfrage, die daraus lernt, hat {size} und fasst höchstens {most}.</translation>
+  </message>
+  <message>
    <source>A sample is {size} letters of a text. The model guesses each one from those before it.</source>
    <translation>Ein Beispiel sind {size} Buchstaben eines Textes. Das Modell rät jeden aus denen davor.</translation>
   </message>
@@ -1230,6 +1234,10 @@
   <message>
    <source>Choose a fol&amp;der…</source>
    <translation>Or&amp;dner wählen…</translation>
+  </message>
+  <message>
+   <source>Choose a smaller width or length of samples, or the codec u8.</source>
+   <translation>Eine kleinere Breite oder Länge der Beispiele wählen, oder den Codec u8.</translation>
   </message>
   <message>
    <source>Choose a whole number from {low} to {high}{otherwise}.</source>
@@ -2104,8 +2112,8 @@
    <translation>In Ordnung</translation>
   </message>
   <message>
-   <source>In the week from {day} this computer gave {duration} on {number} days, and {samples} samples went into steps of the model.</source>
-   <translation>In der Woche ab {day} hat dieser Rechner {duration} lang an {number} Tagen mitgerechnet, und {samples} Beispiele gingen in Schritte des Modells ein.</translation>
+   <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
+   <translation>In der Woche ab {day} hat dieser Rechner {duration} lang an {days} mitgerechnet, und {samples} Beispiele gingen in Schritte des Modells ein.</translation>
   </message>
   <message>
    <source>In this collaboration this computer is called {name}.</source>
@@ -2188,16 +2196,16 @@
    <translation>Sie füllt sich mit dem ersten Schritt des Modells.</translation>
   </message>
   <message>
-   <source>It fills {right} {guesses} right, in text that it has never seen.</source>
-   <translation>Es errät {right} {guesses} richtig, in Text, den es nie gesehen hat.</translation>
-  </message>
-  <message>
    <source>It gets no pass any more. It comes in again when you sign in there, or by a new link of yours.</source>
    <translation>Er bekommt keinen Ausweis mehr. Er kommt durch eine neue Anmeldung dort wieder herein, oder durch einen neuen eigenen Link.</translation>
   </message>
   <message>
    <source>It gets no pass any more; the one that it has holds for up to 4 days.</source>
    <translation>Er bekommt keinen Ausweis mehr; der, den er hat, gilt noch bis zu 4 Tage.</translation>
+  </message>
+  <message>
+   <source>It gets {right} {guesses} right, in examples that it has never seen.</source>
+   <translation>Es errät {right} {guesses} richtig, in Beispielen, die es nie gesehen hat.</translation>
   </message>
   <message>
    <source>It goes on from the model of an earlier collaboration.</source>
@@ -2768,12 +2776,12 @@
    <translation>Speicher bleibt belegt &amp;für</translation>
   </message>
   <message>
-   <source>Mistakes on text that it has never seen</source>
-   <translation>Fehler bei unbekanntem Text</translation>
+   <source>Mistakes on what it has never seen</source>
+   <translation>Fehler bei Unbekanntem</translation>
   </message>
   <message>
-   <source>Mistakes on text that it learns from</source>
-   <translation>Fehler beim Lerntext</translation>
+   <source>Mistakes on what it learns from</source>
+   <translation>Fehler beim Gelernten</translation>
   </message>
   <message>
    <source>Model</source>
@@ -2842,10 +2850,6 @@
   <message>
    <source>Name a folder elsewhere.</source>
    <translation>Bitte einen Ordner an einem anderen Ort nennen.</translation>
-  </message>
-  <message>
-   <source>Name a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it.</source>
-   <translation>Nenne einen Ordner mit idx-Dateien, etwa train-images-idx3-ubyte mit train-labels-idx1-ubyte daneben.</translation>
   </message>
   <message>
    <source>Name a folder that holds text files.</source>
@@ -3014,6 +3018,10 @@
   <message>
    <source>Name their collaboration with --join, and give it memory with --averaging-memory.</source>
    <translation>Ihr Projekt mit --join nennen, und ihm mit --averaging-memory Speicher geben.</translation>
+  </message>
+  <message>
+   <source>Name with --text a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte beside it.</source>
+   <translation>Mit --text einen Ordner von idx-Dateien nennen, etwa train-images-idx3-ubyte und daneben train-labels-idx1-ubyte.</translation>
   </message>
   <message>
    <source>Networ&amp;k</source>
@@ -4257,7 +4265,7 @@
   </message>
   <message>
    <source>Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete.</source>
-   <translation>Manche wohnen vielleicht noch nirgends: Je mehr mitmachen, desto mehr sind da. Um ohne sie zu exportieren, hänge --incomplete an.</translation>
+   <translation>Manche wohnen vielleicht noch nirgends: Je mehr mitmachen, desto mehr sind da. Um ohne sie zu exportieren, --incomplete anhängen.</translation>
   </message>
   <message>
    <source>Some of the shards that {index} lists do not lie beside it, or have changed.</source>
@@ -6672,6 +6680,10 @@
    <translation>Aktualisiere Potluck hier.</translation>
   </message>
   <message>
+   <source>Update Potluck, if the collaboration is of a newer version; else ask for its link again.</source>
+   <translation>Potluck aktualisieren, falls das Projekt von einer neueren Version ist; sonst noch einmal nach dem Link fragen.</translation>
+  </message>
+  <message>
    <source>Update Potluck, then open the link again.</source>
    <translation>Potluck aktualisieren, dann den Link wieder öffnen.</translation>
   </message>
@@ -7085,7 +7097,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Write all of it with potluck export DIR, whose README.md says how it is loaded.</source>
-   <translation>Schreib es mit potluck export DIR als Ganzes; dessen README.md sagt, wie man es lädt.</translation>
+   <translation>Als Ganzes schreiben: potluck export DIR; dessen README.md sagt, wie man es lädt.</translation>
   </message>
   <message>
    <source>Write an IP address, or a name such as potluck.example.org, without a port.</source>
@@ -7634,6 +7646,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>on {day} at {clock}</source>
    <translation>am {day} um {clock} Uhr</translation>
+  </message>
+  <message>
+   <source>one day</source>
+   <translation>einem Tag</translation>
   </message>
   <message>
    <source>parts clipped: {clipped}; dropped: {dropped}</source>
@@ -8274,6 +8290,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{number} computers now</source>
    <translation>Jetzt {number} Rechner</translation>
+  </message>
+  <message>
+   <source>{number} days</source>
+   <translation>{number} Tagen</translation>
   </message>
   <message>
    <source>{number} of 100</source>

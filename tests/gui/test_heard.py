@@ -129,8 +129,8 @@ def test_facts_are_reached_by_tab_and_named_with_their_values(window, parts, exa
 def test_curve_says_in_its_name_what_it_shows(window):
     opened(window, "model")
     heldout, training = window.model.heldout.accessibleName(), window.model.training.accessibleName()
-    assert heldout.startswith("Mistakes on text that it has never seen. Held-out loss: 7.70 nats at step 1")
-    assert training == "Mistakes on text that it learns from. Training loss: 8.24 nats at step 1, 5.35 nats at step 40."
+    assert heldout.startswith("Mistakes on what it has never seen. Held-out loss: 7.70 nats at step 1")
+    assert training == "Mistakes on what it learns from. Training loss: 8.24 nats at step 1, 5.35 nats at step 40."
 
 
 def test_next_page_of_a_dialog_is_announced(parts, examples, until, tmp_path, announced):

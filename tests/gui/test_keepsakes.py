@@ -11,6 +11,7 @@ from app.engine.store import Store
 from app.looks.choices import Choices, NoticeKind
 from app.models.milestones import SAID, TITLES, last_week, reached
 from app.shell.keepsakes import Keepsakes
+from app.words import gift_text
 from core.api.reports import DayGift, GiftHistory
 
 MONDAY = date(2026, 11, 23)
@@ -87,6 +88,11 @@ def test_week_that_is_over_is_told_once(told, examples):
     )
     reports.put("history", gave(*days, today=MONDAY + timedelta(days=7)))
     assert len(said) == 2
+
+
+def test_week_with_one_day_says_so():
+    monday, days = last_week(gave(MONDAY - timedelta(days=6)))
+    assert "gave 1 h 00 min on one day, and" in gift_text.week(monday, days)
 
 
 def test_week_without_a_gift_is_not_told(told, examples):

@@ -21,11 +21,12 @@ from app.looks.language import LANGUAGES, SOURCE, SYSTEM, language_of, own_name
 from app.pages.verdict_actions import offers_of
 from app.widgets.limit_box import LimitBox
 from app.widgets.whole_box import WholeBox
-from app.words import page_text, text
+from app.words import link_look, page_text, text
 from core.api import verdict as verdicts
 from core.api.happenings import HAPPENINGS
 from core.api.hints import HINTS, Hint, hint_sentence
 from core.api.joined import KeptRefusal
+from core.api.look import ComputerFacts, LinkLook
 from core.api.sentence import VALUE_LETTERS_MAX, Sentence, Spoken
 from core.api.snapshot import Notice, ProblemView
 from core.api.verdict import HEADLINES, SENTENCES, Verdict, VerdictCode
@@ -324,3 +325,20 @@ def test_long_values_of_a_stranger_are_cut():
 
 def test_english_sentences_are_left_alone(language):
     assert text.problem(problem(PORT, 4000)) == "Port 4000 is used by another program."
+
+
+@pytest.mark.parametrize("language", OTHERS, indirect=True)
+def test_organiser_without_a_name_is_told_in_each_language(language):
+    here, who = ComputerFacts(cores=2, threads=1, memory_bytes=1, disk_free_bytes=1), "its founder"
+    look = LinkLook(
+        id="ab",
+        name="n",
+        organiser="its founder",
+        fingerprint="f",
+        summary="",
+        task="gpt",
+        download_bytes=1,
+        computer=here,
+    )
+    rows = {name: words for name, _, words in link_look.facts(look)}
+    assert rows["organiser"] not in {"", who}

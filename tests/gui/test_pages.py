@@ -28,7 +28,7 @@ def test_a_snapshot_is_on_home(parts, examples):
         "Contributing",
         "Training together with 2 others.",
         "1 264 of 2 048 samples for the model's next step, 600 from this computer",
-        "It fills 31 of 100 blanks right",
+        "It gets 31 of 100 blanks right",
         "3 volunteers here, 1 always on",
     ):
         assert part in said
