@@ -7,7 +7,7 @@ and belong to one host each.
 """
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from random import Random
@@ -130,12 +130,21 @@ class ExpertCalls:
     Args:
         tables: Who lives where, by layer.
         patience_s: Time within which an answer is of use.
+        members: Who was in rounds with this peer: they are asked before others, for anybody can make up keys.
         random: Draws the numbers of calls.
         trace: Counts what hosts do wrong.
     """
 
-    def __init__(self, tables: Mapping[int, ExpertTable], *, patience_s: float, random: Random, trace: Trace) -> None:
-        self._tables = tables
+    def __init__(
+        self,
+        tables: Mapping[int, ExpertTable],
+        *,
+        patience_s: float,
+        members: Container[PeerId],
+        random: Random,
+        trace: Trace,
+    ) -> None:
+        self._tables, self._members = tables, members
         self._patience_s = min(patience_s, WITHIN_MS_MAX / 1000)
         self._random = random
         self._trace = trace
@@ -279,14 +288,14 @@ class ExpertCalls:
         ask, table = asked.ask, self._tables[asked.ask.layer]
         table.now = now
         hosts = [host for host in table.hosts(ask.place) if host not in asked.tried]
-        awake = [host for host in hosts if not self._resting.is_excluded(host, now)]
+        awake = [host for host in hosts if not self._resting.is_excluded(host, now)] or hosts
         if not hosts:
             table.failed(ask.place)
         if not hosts or now >= asked.until:
             self._asked.pop(ask.ticket, None)
             return [CallLapsed(ask.ticket)]
         asked.refused = 0
-        asked.host = min(awake or hosts, key=lambda host: len(self._hosts[host].waiting) if host in self._hosts else 0)
+        asked.host = min(awake, key=lambda one: (one not in self._members, len(self._hosts.get(one, _Host()).waiting)))
         asked.tried.add(asked.host)
         self._asked[ask.ticket] = asked
         self._hosts.setdefault(asked.host, _Host()).waiting.append(ask.ticket)

@@ -174,7 +174,9 @@ class ExpertExchange:
         }
         self._lacked: int | None = None
         """The layer that lacked experts after the last event."""
-        self._calls = ExpertCalls(tables, patience_s=mixture.patience_s, random=random, trace=trace)
+        self._calls = ExpertCalls(
+            tables, patience_s=mixture.patience_s, members=parts.members, random=random, trace=trace
+        )
         self.credit = ExpertCredit(
             me, mixture=mixture, directory=directory, received=self._calls.rows_from, random=random
         )

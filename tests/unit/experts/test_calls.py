@@ -24,11 +24,13 @@ ROWS, BYTES = 4, 16
 class Trainer:
     """The machine, with one layer of a row of eight places, which all hosts say to have."""
 
-    def __init__(self, *hosts, seed=0):
+    def __init__(self, *hosts, seed=0, members=()):
         self.table = ExpertTable(ExpertGrid((8,), 8), owner_most=8)
         self.table.heard((), {host: RowNews(bits=255, until=1e9) for host in hosts})
         self.trace = Trace()
-        self.calls = ExpertCalls({0: self.table}, patience_s=PATIENCE_S, random=Random(seed), trace=self.trace)
+        self.calls = ExpertCalls(
+            {0: self.table}, patience_s=PATIENCE_S, members=members, random=Random(seed), trace=self.trace
+        )
         self.came = {}
         self.ticket = 0
 
@@ -263,3 +265,17 @@ def test_each_ask_ends_once_within_its_patience(seed):
     assert hosts.trainer.calls.deadline is None
     assert max(at - asked_at[ticket] for ticket, (_, at) in came.items()) <= PATIENCE_S + 1e-6
     assert sum(kind is CallAnswered for kind, _ in came.values()) > 0.8 * len(asked_at)
+
+
+@pytest.mark.parametrize("defended", [True, False])
+def test_made_up_keys_are_not_asked_before_a_member(defended):
+    """Each says to host all places, and others come every second; none of them answers."""
+    trainer, answered_at = Trainer(members=(D,) if defended else ()), []
+    for second in range(10):
+        ghosts = [PeerId(bytes([0, 100 + second, number, 0]) * 8) for number in range(50)]
+        trainer.table.heard((), {host: RowNews(bits=255, until=1e9) for host in (*ghosts, D)})
+        [call] = trainer.ask(now=float(second))
+        if call.to == D:
+            trainer.hear(D, reply(call.message), second + 0.1)
+            answered_at.append(second)
+    assert len(answered_at) == (10 if defended else 0)
