@@ -28,8 +28,7 @@ from core.backbone.moderators.audit_log import AuditWatch
 from core.backbone.moderators.seen_parts import SeenParts
 from core.backbone.offers import EXPERTS, USUAL, Offers
 from core.backbone.people import People
-from core.backbone.ports import Ports, read_ports, write_ports
-from core.backbone.remembered import RememberedContacts, backbone_key
+from core.backbone.remembered import Ports, RememberedContacts, backbone_key, read_ports, write_ports
 from core.backbone.site_facts import SiteSources
 from core.backbone.welcome import WelcomeDesk, presence
 from core.base.names import BACKBONE_NAME

@@ -31,7 +31,7 @@ from core.backbone.kept_states import STATES, kept_copies, losses_of
 from core.backbone.link import link_to
 from core.backbone.moderators.moderator_desk import PageDesk
 from core.backbone.people import People
-from core.backbone.ports import read_ports
+from core.backbone.remembered import read_ports
 from core.backbone.ways.tickets import Tickets
 from core.base.data_source import MEMBERS, PYTHON_DOCS, DataSource
 from core.base.ids import PeerId, short

@@ -19,7 +19,7 @@ from msgspec import Meta
 
 from core.api.hosting import BackboneState, Router, WhereView
 from core.api.joined import KeptRefusal
-from core.backbone.ports import LOCK, read_ports
+from core.backbone.remembered import LOCK, read_ports
 from core.base.problems import Problem
 from core.engine.network.network_monitor import SensedNetwork
 from core.net.addresses.hosts import Reach, reach

@@ -10,7 +10,7 @@ import pytest
 
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.charter import load_charter
-from core.backbone.ports import read_ports
+from core.backbone.remembered import read_ports
 from tests.process.crowd import Crowd
 from tests.process.small_disk import fill, small_disk
 from tests.process.swarm import CORE, ENVIRONMENT, Collaboration, collaboration, end, found

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.backbone.ports import Ports, write_ports
+from core.backbone.remembered import Ports, write_ports
 from core.cli.organiser.charter import free_ports
 from core.cli.program import run as run_command
 from core.storage.paths import Home

@@ -11,7 +11,7 @@ from functools import partial
 from core.backbone.charter import Charter, load_charter
 from core.backbone.link import Link, read_hosts
 from core.backbone.offers import Offers
-from core.backbone.ports import LOCK, Ports, read_ports
+from core.backbone.remembered import LOCK, Ports, read_ports
 from core.backbone.serve import Backbone
 from core.backbone.site_process import SiteAddress
 from core.backbone.ways.ways_file import read_ways

@@ -14,7 +14,7 @@ from core.api.numbers import amount
 from core.backbone.charter import Charter
 from core.backbone.invitations import Invitation, first_invitation
 from core.backbone.link import link_to, read_hosts
-from core.backbone.ports import Ports, read_ports
+from core.backbone.remembered import Ports, read_ports
 from core.base.ids import fingerprint
 from core.base.problems import BadInput, Busy
 from core.base.usual_link import LINK_DAYS

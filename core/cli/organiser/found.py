@@ -12,7 +12,7 @@ import resources
 from core.api.numbers import amount
 from core.backbone.invitations import Invitation
 from core.backbone.link import read_hosts
-from core.backbone.ports import Ports, write_ports
+from core.backbone.remembered import Ports, write_ports
 from core.base.data_source import DataSource
 from core.base.manifest import FOUNDER
 from core.base.problems import BadInput

@@ -11,7 +11,7 @@ from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.copy_check import check_copy
 from core.backbone.kept_states import STATES, begin_with, note_loss
-from core.backbone.ports import Ports, write_ports
+from core.backbone.remembered import Ports, write_ports
 from core.base.content import chunk_digests, root_digest
 from core.base.data_source import MEMBERS
 from core.base.ids import AccountId, PeerId, account_of

@@ -10,7 +10,7 @@ import msgspec
 from core.backbone.charter import Charter, admissions, load_charter, only_command
 from core.backbone.invitations import DAY_S, Invitation, first_invitation, new_invitation, write_invitations
 from core.backbone.link import link_to, read_hosts
-from core.backbone.ports import read_ports
+from core.backbone.remembered import read_ports
 from core.base.problems import BadInput, printable
 from core.cli.organiser.charter import free_ports, link_of
 from core.cli.printing.say import say_json

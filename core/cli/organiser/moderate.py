@@ -22,7 +22,7 @@ from core.backbone.desk_messages import ModeratorAct
 from core.backbone.kept_states import STATES, way_back
 from core.backbone.link import link_to
 from core.backbone.moderators.audit_log import AuditLog, audit_view
-from core.backbone.ports import read_ports
+from core.backbone.remembered import read_ports
 from core.base.ids import PeerId
 from core.base.problems import BadInput, printable, quoted
 from core.cli.organiser import copies, people

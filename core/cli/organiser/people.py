@@ -9,7 +9,7 @@ from core.api.numbers import amount, moment_text
 from core.backbone.charter import admissions, load_charter, revoked_keys
 from core.backbone.moderators.seen_parts import DISTANCES, read_distances
 from core.backbone.people import BOARD, PEOPLE, people_view, read_people
-from core.backbone.ports import LOCK
+from core.backbone.remembered import LOCK
 from core.base.names import BACKBONE_NAME
 from core.base.problems import printable
 from core.cli.printing.people_tables import parts_text

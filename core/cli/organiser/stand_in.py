@@ -23,8 +23,7 @@ from core.backbone.charter import Charter, merged_records, read_charter_records
 from core.backbone.invitations import first_invitation, write_invitations
 from core.backbone.kept_pass import FILE, RECORDS, KeptGrant, records_of
 from core.backbone.link import place
-from core.backbone.ports import Ports, read_ports, write_ports
-from core.backbone.remembered import CONTACTS_MAX, RememberedContacts
+from core.backbone.remembered import CONTACTS_MAX, Ports, RememberedContacts, read_ports, write_ports
 from core.backbone.serve import PEERS
 from core.base.contact import Contact
 from core.base.problems import BadInput, Damaged, Problem, printable

@@ -22,7 +22,7 @@ import msgspec
 import psutil
 
 from core.backbone.charter import Charter
-from core.backbone.ports import read_ports
+from core.backbone.remembered import read_ports
 from core.base.problems import Problem
 from core.net.addresses.interfaces import LOOPBACK
 from core.system.child_process import own_command

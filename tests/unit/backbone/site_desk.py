@@ -16,7 +16,7 @@ from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.desk_messages import CollaborationNow
 from core.backbone.moderators.moderator_desk import ModeratorDesk
 from core.backbone.people import People
-from core.backbone.ports import Ports, write_ports
+from core.backbone.remembered import Ports, write_ports
 from core.backbone.site_facts import SiteFacts, SiteSources
 from core.backbone.ways.tickets import Tickets
 from core.base.ids import PeerId

@@ -16,7 +16,7 @@ from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.moderators.seen_parts import DISTANCES, SeenParts
 from core.backbone.people import PEOPLE, PEOPLE_MAX, People, read_people
-from core.backbone.ports import LOCK
+from core.backbone.remembered import LOCK
 from core.base.ids import PeerId, account_of
 from core.base.names import BACKBONE_NAME
 from core.base.problems import Busy
