@@ -59,7 +59,7 @@ def test_a_failure_is_repeated_by_its_group_alone(how: End, moment: float) -> No
     assert max(round_.ended_s.values()) < plan.stages * NUMBERS.round_timeout_s
 
 
-@pytest.mark.parametrize(("peers", "stages"), [(16, 2), (30, 3)])
+@pytest.mark.parametrize(("peers", "stages"), [(16, 2), pytest.param(30, 3, marks=pytest.mark.long)])
 def test_a_tenth_dies_and_nobody_is_left_with_another_mean(peers: int, stages: int) -> None:
     figures = measure(peers, stages=stages, rounds=4, share=0.1, seed=100)
     assert figures["problems"] == []

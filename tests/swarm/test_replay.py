@@ -128,6 +128,7 @@ def test_latecomer_behind_a_slow_download_comes_into_step() -> None:
     assert marks(late, "state.replayed") >= 1
 
 
+@pytest.mark.long
 def test_latecomer_never_comes_into_step_without_means(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MeansFetch, "pays", lambda *_, **__: False)
     world = World(peers=4)

@@ -51,7 +51,10 @@ def test_without_room_all_comes_from_the_origin():
     assert swarm.origin_shards == 4 * 10
 
 
-@pytest.mark.parametrize(("without", "seeder_s", "disk"), [("rarest", 120.0, 0.2), ("commonest", 600.0, 0.1)])
+@pytest.mark.parametrize(
+    ("without", "seeder_s", "disk"),
+    [("rarest", 120.0, 0.2), pytest.param("commonest", 600.0, 0.1, marks=pytest.mark.long)],
+)
 def test_shards_outlive_the_member_that_brought_them(without, seeder_s, disk):
     """A new data set, which all want at once, and the only member that has it goes."""
     kept = {"": 0, without: 0}

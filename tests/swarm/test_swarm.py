@@ -32,6 +32,7 @@ def test_small_worlds_in_other_codecs(seed: int, codec: str) -> None:
         assert sum(store.read(0) is not None for store in stores) >= 2
 
 
+@pytest.mark.long
 def test_a_world_of_two_dozen_volunteers() -> None:
     verdict = Trial(1, peers=24, epochs=2).run()
     assert verdict.ok, f"at {verdict.at_s} s: {verdict.problem}"

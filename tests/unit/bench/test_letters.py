@@ -11,6 +11,7 @@ from tests.bench.training.letters import DENSE_FACTOR, FACTOR, feed_forward
 from tests.small_task import text_folder
 
 
+@pytest.mark.long
 def test_all_models_learn_the_same_letters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = text_folder(tmp_path / "text", characters=60_000)
     words = ["letters", "--text", str(text), "--experts", "15", "--batches", "24", "--seeds", "1"]

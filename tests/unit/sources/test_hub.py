@@ -174,7 +174,7 @@ def short_child(monkeypatch: pytest.MonkeyPatch) -> None:
     ("pattern", "code"),
     [
         ("*a" * 60 + "*b.txt", DataCode.UNDECIDED),
-        ("**/" * 60 + "b", DataCode.UNDECIDED),
+        pytest.param("**/" * 60 + "b", DataCode.UNDECIDED, marks=pytest.mark.long),
         ("[" * 900, DataCode.DAMAGED),
         ("*" * 1000, DataCode.DAMAGED),
         ("x" * 5000, DataCode.MISSING),

@@ -68,7 +68,13 @@ def check(found: list[torch.Tensor]) -> None:
     "compiler",
     [
         "aot_eager",
-        pytest.param("inductor", marks=pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")),
+        pytest.param(
+            "inductor",
+            marks=[
+                pytest.mark.long,
+                pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler"),
+            ],
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # of torch's own compiler
