@@ -8,8 +8,6 @@ from core.averaging.messages import Commit, Members, Order, Status, from_bits
 
 RANK_SHIFT: Final = 16
 """A coordinator of rank r gives versions from r << 16 on, so that no two coordinators give the same one."""
-WITNESSES: Final = 2
-"""Number of members that must miss a reducer's means before these are made anew, which costs all what they have."""
 
 
 def coordinators(shares: ShareMap) -> list[int]:
@@ -145,8 +143,9 @@ class Reports:
     def hopeless(self, now: float, *, wait_s: float) -> list[int]:
         """Shares that another member is to make: their means do not come, and there is no holder to ask for them.
 
-        Not a single member misses them, unless that is the coordinator; and a member is left that has not tried yet.
-        Where fewer hold all means than lack some, they may only say so, and have a time to give them.
+        The coordinator misses them, or most others do: a few may lie, and can ask it for what it holds.  And a member
+        is left that has not tried yet.  Where fewer hold all means than lack some, they may only say so, and have a
+        time to give them.
 
         Args:
             now: Unix seconds.
@@ -156,10 +155,10 @@ class Reports:
         shares, holders, found = frozenset[int]().union(*stalled.values()), self.holders, list[int]()
         for share in sorted(share for share in shares if share < len(self.reducers) and self.shares.counts[share]):
             reducer, missed_by = self.reducers[share], {member for member in stalled if share in stalled[member]}
-            seen = self.me in missed_by or reducer not in self.live
-            enough = seen or len(missed_by) >= min(WITNESSES, len(self.needing - {reducer}))
-            may_try = reducer not in self.live or self.live - self._tried[share] - {reducer}
-            if enough and may_try:
+            gone, others = reducer not in self.live, self.needing - {reducer}
+            missed = gone or self.me in missed_by or 2 * len(missed_by) > len(others)
+            may_try = gone or self.live - self._tried[share] - {reducer}
+            if missed and may_try:
                 found.append(share)
         self._missing_since = min(self._missing_since, now) if found else math.inf
         believed = len(holders) >= len(self.undone) or now < self._missing_since + wait_s

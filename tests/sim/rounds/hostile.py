@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from core.averaging.butterfly import Butterfly
-from core.averaging.messages import Commit, Mean, Members, Part, Status, to_bits
+from core.averaging.messages import Commit, Mean, Members, Order, Part, Reducers, Status, Versions, to_bits
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 
@@ -156,17 +156,41 @@ def _lacks(machine: Butterfly, stalled: Members) -> Hostile:
     return Hostile(machine, alter)
 
 
-def complains(machine: Butterfly, group: KnownGroup) -> Hostile:
-    """Says of all others that they give it no means."""
-    others: Members = frozenset(range(len(group.peers))) - {group.place}
+class Complains(Hostile):
+    """Says of all others that they give it no means: at once, and whenever a share is made anew.
 
-    def alter(send: Send[Any], _: float) -> list[Send[Any]]:
+    Args:
+        machine: An honest one.
+        group: Its group.
+    """
+
+    def __init__(self, machine: Butterfly, group: KnownGroup) -> None:
+        super().__init__(machine, self._alter_status)
+        self._members = range(len(group.peers))
+        self._stalled = to_bits(frozenset(self._members) - {group.place})
+        self._said: Versions = ()
+
+    def start(self, now: float) -> list[Any]:
+        """Starts the honest machine, and complains."""
+        return [*super().start(now), self._complaint((0,) * len(self._members), tuple(self._members))]
+
+    def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Any]:
+        """Complains where an order has it that a share is made anew."""
+        said = super().handle(event, now)
+        order = event.message if isinstance(event, Received) else None
+        if not isinstance(order, Order) or order.versions == self._said:
+            return said
+        return [*said, self._complaint(order.versions, order.reducers)]
+
+    def _complaint(self, versions: Versions, reducers: Reducers) -> Send[Any]:
+        self._said = versions
+        return Send(self.machine.leader, Status(self.machine.plan.round, versions, reducers, self._stalled))
+
+    def _alter_status(self, send: Send[Any], _: float) -> list[Send[Any]]:
         status = send.message
-        if isinstance(status, Status):
-            return [Send(send.to, msgspec.structs.replace(status, stalled=to_bits(others)))]
-        return [send]
-
-    return Hostile(machine, alter)
+        if not isinstance(status, Status):
+            return [send]
+        return [Send(send.to, msgspec.structs.replace(status, stalled=self._stalled))]
 
 
 def slanders(random: Random) -> Kind:

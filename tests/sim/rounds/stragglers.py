@@ -18,7 +18,6 @@ from core.averaging import failure_detector
 from core.averaging.allreduce import lane
 from core.averaging.balance.traffic import Line
 from core.averaging.butterfly import Butterfly, RoundInput
-from core.averaging.commit import reports
 from core.averaging.matchmaking.division import divide
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.penalties import Penalties
@@ -47,8 +46,6 @@ class Mechanism(StrEnum):
     """Giving up members of which nothing comes."""
     REPAIR = "repair"
     """Asking other members for means."""
-    WITNESSES = "witnesses"
-    """Believing no single member that a reducer gives no means."""
     PATIENCE = "patience"
     """Waiting for a member no longer than it has earned, and for strangers least (`core.averaging.patience`)."""
     IGNORED_VOTES = "ignored votes"
@@ -118,7 +115,7 @@ SCENARIOS: Final = (
     Scenario(name="starves one, 40 s", kind=_always(hostile.starves(0, seconds=40.0, last=0.4))),
     Scenario(name="starves one for ever", kind=_always(hostile.starves(0, seconds=1e4, last=0.4))),
     Scenario(name="always lacks means", kind=_always(hostile.always_lacks)),
-    Scenario(name="complains of all", kind=_always(hostile.complains)),
+    Scenario(name="complains of all", kind=_always(hostile.Complains)),
     Scenario(name="slanders a reducer", kind=hostile.slanders),
     Scenario(name="gives one another mean", kind=hostile.cheats),
     Scenario(name="leads, never commits", kind=_always(hostile.never_commits), leads=True),
@@ -316,7 +313,6 @@ def switched_off(mechanisms: frozenset[Mechanism]) -> Iterator[None]:
         Mechanism.DEADLINES: (failure_detector.Timetable, "due_at", never),
         Mechanism.SILENCE: (failure_detector.FailureDetector, "_silent_at", never),
         Mechanism.REPAIR: (lane.Lane, "ask", lambda *_: None),
-        Mechanism.WITNESSES: (reports, "WITNESSES", 1),
     }
     saved = []
     for owner, name, value in (changes[mechanism] for mechanism in mechanisms if mechanism in changes):

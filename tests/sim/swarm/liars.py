@@ -256,7 +256,7 @@ LIES: Final[Mapping[str, Lie]] = MappingProxyType(
         "never commits": Lie(dresses=NeverCommits),
         TWO_COMMITS: Lie(dresses=TwoCommits),
         "lacks means": _hostile(hostile.always_lacks),
-        "complains of all": _hostile(hostile.complains),
+        "complains of all": _hostile(hostile.Complains),
         "slanders": _by_chance(hostile.slanders),
         "two means": _by_chance(hostile.cheats),
         "wrong contacts": _in_dht(liars.wrong_contacts),
