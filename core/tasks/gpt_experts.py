@@ -119,6 +119,11 @@ class MixtureGpt(CharacterGpt):
         self.held_out = tuple(map(TensorBatch, torch.split(self._held_out, numbers.micro_batch)))
 
     @property
+    def vocabulary(self) -> Sequence[str]:
+        """The letters, in the order of their numbers; the first one stands for all others."""
+        return self._letters
+
+    @property
     def sample_bytes(self) -> int:
         """What is kept of one sample while experts answer (`costs`)."""
         return costs(msgspec.to_builtins(self.numbers), self._experts).activation_bytes

@@ -1,8 +1,9 @@
 """The README.md of an exported model: what it is, how good, how to load it, and who is to be thanked."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any, Final
 
 from core.api.numbers import amount, lasting
@@ -15,6 +16,13 @@ from core.ledger.ledger import Ledger
 THANKED_MAX: Final = 100
 """Number of people with names of their own in the card."""
 PROJECT: Final = "Potluck"
+TAKES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "digits": "pixels from 0 to 1, of shape (images, pixels)",
+        "gpt-experts": "whole numbers of shape (samples, letters): places of letters in `letters` of `config.json`",
+    }
+)
+"""What models with experts take, by the task."""
 _MARKS: Final = re.compile(r"([!#&()*+.:<=>?\[\\\]^_`{|}~-])")
 """Letters that have a meaning in Markdown, at the beginning of a line or within it; a backslash takes it away."""
 _ALONE: Final = re.compile(r"[@$]")
@@ -60,7 +68,7 @@ def model_card(
             *(f"# {_words(manifest.name)}", "", _words(manifest.summary), ""),
             f"People trained this model together on their own computers, with {PROJECT}.",
             *("", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), ""),
-            *("## How to load it", "", *_use(exported, address), ""),
+            *("## How to load it", "", *_use(exported, address, manifest.task), ""),
             "It has learned from the text above only, and nobody has checked what it says.",
             _licence(manifest),
             *("", "## Thanks", "", *_thanks(thanked, len(ledger.rows)), ""),
@@ -89,21 +97,21 @@ def _experts(exported: dict[str, Any]) -> Iterable[tuple[str, str]]:
         yield "Missing (layer: place)", ", ".join(exported["missing"])
 
 
-def _use_mixture(address: str) -> Iterable[str]:
+def _use_mixture(address: str, task: str) -> Iterable[str]:
     """A model with layers of experts needs this program, which has its modules."""
-    yield "With Potluck's own modules; the task digits takes pixels from 0 to 1, of shape (images, pixels):"
+    yield f"With Potluck's own modules; the model takes {TAKES.get(task, 'rows of numbers')}:"
     yield "```python"
     yield "from core.tasks.experts.whole import load_whole"
     yield ""
     yield f'model = load_whole("{address}")'
-    yield "scores = model(images)"
+    yield "scores = model(samples)"
     yield "```"
     yield "`experts-NN.safetensors` has the experts of a layer by their places; a row goes to the best that are here."
 
 
-def _use(exported: dict[str, Any], address: str) -> Iterable[str]:
+def _use(exported: dict[str, Any], address: str, task: str) -> Iterable[str]:
     if "places" in exported:
-        yield from _use_mixture(address)
+        yield from _use_mixture(address, task)
         return
     text = f"People bring their {exported['blank']} computers." if exported["blank"] else "People bring their "
     yield "```python"

@@ -12,7 +12,7 @@ Letters of shapes: R rows, W numbers of a row, P places of a layer, K experts th
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
@@ -114,13 +114,14 @@ class WholeMixture(nn.Module):
         return x
 
 
-def save_whole(model: WholeMixture, folder: Path, manifest: Manifest) -> None:
+def save_whole(model: WholeMixture, folder: Path, manifest: Manifest, *, letters: Sequence[str] = ()) -> None:
     """Write a model to a folder.
 
     Args:
         model: The trunk, and the experts that are here.
         folder: Where the files go; it is there already.
         manifest: The collaboration's.
+        letters: In the order of the numbers that the model takes for them; none: it reads no letters.
 
     Raises:
         OSError: the disk is full, or the system does not allow it.
@@ -144,6 +145,7 @@ def save_whole(model: WholeMixture, folder: Path, manifest: Manifest) -> None:
         "numbers": manifest.numbers,
         "experts": msgspec.to_builtins(model.numbers),
         "collaboration": manifest.id.hex(),
+        "letters": list(letters),
         "missing": missing,
     }
     (folder / CONFIG).write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", "utf-8")

@@ -71,7 +71,7 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
         ends = [model.through(stages.first(batch)) for batch in mixture.held_out]
     evaluation = mixture.measured(trunk, ends)
     say("progress", text="Writing the files", fraction=0.8)
-    save_whole(model, out, manifest)
+    save_whole(model, out, manifest, letters=getattr(task, "vocabulary", ()))
     places = [(layer, grid.place(number)) for layer in range(numbers.layers) for number in range(numbers.live)]
     return MixtureExported(
         loss=evaluation.score.loss,

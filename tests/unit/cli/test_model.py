@@ -171,6 +171,12 @@ def test_card_has_what_the_hub_and_people_read() -> None:
     assert "names nobody yet" in text
 
 
+@pytest.mark.parametrize(("task", "takes"), [("digits", "pixels"), ("gpt-experts", "`letters` of `config.json`")])
+def test_card_of_a_mixture_says_what_it_takes(task: str, takes: str) -> None:
+    whole = {**EXPORTED, "places": 8, "experts": 8, "missing": [], "saved": [], "live": None, "now": 0.0}
+    assert takes in card(msgspec.structs.replace(named("Rhymes"), task=task), exported=whole)
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

@@ -1,9 +1,13 @@
 """A GPT with experts in the place of its feed-forward blocks: what it prepares, and what its trunk makes of letters."""
 
+import json
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from core.base.content import digest
 from core.base.manifest import Manifest
@@ -15,9 +19,12 @@ from core.reading.rows import open_cutter
 from core.tasks import module_of, task_of
 from core.tasks.experts.blocks import new_expert
 from core.tasks.experts.whole import WholeMixture
+from core.tasks.gpt_cutting import Alphabet
 from core.tasks.gpt_experts import costs
+from core.tasks.parameters import PREFIX
 from core.tasks.task import Blobs
 from core.tasks.text import text_of
+from core.training.programs.mixture_export import exported
 from tests.small_task import sources_in, text_folder
 from tests.unit.training.given_samples import text_rows
 from tests.unit.training.mixtures import World, whole_graph
@@ -71,6 +78,25 @@ def test_a_letter_is_told_nothing_of_those_after_it(founded: tuple[Manifest, Blo
         before, after = whole(letters), whole(changed)
     assert torch.allclose(before[:, :7], after[:, :7], atol=1e-6)
     assert not torch.allclose(before[:, 7:], after[:, 7:], atol=1e-3)
+
+
+def test_exported_model_has_the_letters_that_it_takes(founded: tuple[Manifest, Blobs], tmp_path: Path) -> None:
+    """Without them nobody could ask it anything: which number is which letter follows from the text."""
+    manifest, blobs = founded
+    task = task_of(manifest, blobs)
+    trunk = {f"{PREFIX}{name}": value for name, value in task.model(3).state_dict().items()}
+    save_file(trunk, tmp_path / "state.safetensors")
+    (tmp_path / "out").mkdir()
+    blocks = [new_expert("ffn", width=16, factor=1, seed=n).state_dict() for n in range(2 * EXPERTS.live)]
+    named = {f"{n // EXPERTS.live}.{n % EXPERTS.live}": block for n, block in enumerate(blocks)}
+    tensors = {f"{own}.{name}": value for own, block in named.items() for name, value in block.items()}
+    save_file(tensors, tmp_path / "experts.safetensors", dict.fromkeys(named, "0"))
+    state, experts = tmp_path / "state.safetensors", tmp_path / "experts.safetensors"
+    exported(state, task, manifest, experts=experts, out=tmp_path / "out")
+    letters = json.loads((tmp_path / "out" / "config.json").read_text())["letters"]
+    held_out = task.held_out[0].rows[0]
+    said = Alphabet(letters, len(letters)).text_of(held_out.numpy())
+    assert said in "".join(sentence for document in blobs.decode("held_out", list[list[str]]) for sentence in document)
 
 
 @pytest.mark.parametrize("seed", range(3))
