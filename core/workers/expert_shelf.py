@@ -33,7 +33,7 @@ class ExpertShelf:
         self._waiting: asyncio.Queue[tuple[Expert, int, Path]] = asyncio.Queue()
 
     def put(self, expert: Expert, version: int, path: Path) -> None:
-        """Have others know of a state that lies here, or has been fetched and is named by its digest."""
+        """Have others know of a state that lies here."""
         self._waiting.put_nowait((expert, version, path))
 
     def put_all(self) -> tuple[Expert, ...]:
@@ -46,14 +46,24 @@ class ExpertShelf:
     def take(self, event: object) -> bool:
         """Take in what the machine that keeps copies reports; False: it is not about them."""
         match event:
-            case CopyFetched(expert=expert, version=version, path=path):
-                self.put(expert, version, Path(path))
+            case CopyFetched():
+                self._take_in(event.expert, event.version, Path(event.path))
             case CopyDropped(expert=expert):
                 for old in expert_files(self.folder).get(expert, ()):
                     old.unlink(missing_ok=True)
             case _:
                 return False
         return True
+
+    def _take_in(self, expert: Expert, version: int, fetched: Path) -> None:
+        """Put a file that is named by its digest where it belongs at once: the next download clears its folder."""
+        place = expert_file(self.folder, expert, version=version, root=bytes.fromhex(fetched.stem))
+        try:
+            self.put(expert, version, fetched.replace(place))
+            for old in expert_files(self.folder)[expert][:-COPIES_KEPT]:
+                old.unlink(missing_ok=True)
+        except OSError as problem:
+            _LOG.warning("a copy of an expert is not kept: %s", problem)
 
     def newest(self, expert: Expert) -> str:
         """Path of the newest state of an expert; empty: there is none."""
@@ -65,18 +75,13 @@ class ExpertShelf:
         return {expert: int(paths[-1].stat().st_mtime) for expert, paths in expert_files(self.folder).items()}
 
     async def keep(self) -> None:
-        """Put files where they belong, and have others know of them, until cancelled."""
+        """Have others know of files, one after the other, until cancelled."""
         while True:
             expert, version, path = await self._waiting.get()
             try:
-                if path.parent != self.folder:
-                    root = bytes.fromhex(path.stem)
-                    path = path.replace(expert_file(self.folder, expert, version=version, root=root))
-                    for old in expert_files(self.folder)[expert][:-COPIES_KEPT]:
-                        old.unlink(missing_ok=True)
                 file = await asyncio.to_thread(DiskStateFile, path, None)
                 saved = int(path.stat().st_mtime)
             except (Problem, OSError) as problem:
-                _LOG.warning("a copy of an expert is not kept: %s", problem)
+                _LOG.warning("a copy of an expert is not given: %s", problem)
                 continue
             self._deliver(CopyHere(expert, version, file, saved))

@@ -1,0 +1,37 @@
+"""Files of experts: what was fetched is kept, however soon the next one comes."""
+
+import asyncio
+from pathlib import Path
+
+from core.base.content import chunk_digests, root_digest
+from core.kept.state_files import DiskStateSink
+from core.swarm.experts.copy_news import CopyHere
+from core.swarm.experts.keeping import CopyFetched
+from core.workers.expert_shelf import ExpertShelf
+
+
+def fetched(sink: DiskStateSink, data: bytes, place: int) -> CopyFetched:
+    """What a download reports."""
+    chunks = chunk_digests([data])
+    assert sink.begin(root_digest(chunks), len(data), chunks) == set()
+    sink.write(0, memoryview(data))
+    return CopyFetched((0, (place, 0)), 7, sink.finish())
+
+
+def test_copy_outlives_the_next_download(tmp_path: Path) -> None:
+    """The next one begins as soon as one has ended, and clears the folder of what is half there."""
+    sink, told = DiskStateSink(tmp_path / "incoming"), list[CopyHere]()
+
+    async def run() -> None:
+        shelf = ExpertShelf(tmp_path, told.append)
+        for place in range(3):
+            assert shelf.take(fetched(sink, bytes([place]) * 100, place))
+        keeping = asyncio.create_task(shelf.keep())
+        while len(told) < 3:
+            await asyncio.sleep(0.01)
+            assert not keeping.done()
+        keeping.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    assert [copy.expert for copy in told] == [(0, (place, 0)) for place in range(3)]
+    assert len(list(tmp_path.glob("expert-*"))) == 3
