@@ -238,9 +238,9 @@ class Attack:
         self._watched.add(number)
         mark = participant.trace.mark
 
-        def noted(name: str, amount: int = 1) -> None:
+        def noted(name: str) -> None:
             self._marked.add(name)
-            mark(name, amount)
+            mark(name)
 
         participant.trace.mark = noted  # type: ignore[method-assign]
 
