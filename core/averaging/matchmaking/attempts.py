@@ -139,8 +139,8 @@ class MissingPeers(set[PeerId]):
     elsewhere, whatever they say of themselves in the DHT.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, peers: Iterable[PeerId] = ()) -> None:
+        super().__init__(peers)
         self._silent: set[PeerId] = set()
 
     def spoke(self, peer: PeerId) -> None:

@@ -172,19 +172,22 @@ class Complains(Hostile):
 
     def start(self, now: float) -> list[Any]:
         """Starts the honest machine, and complains."""
-        return [*super().start(now), self._complaint((0,) * len(self._members), tuple(self._members))]
+        plan, members = self.machine.plan, tuple(self._members)
+        said = super().start(now)
+        return [*said, self._complaint(plan.peers[plan.leaders[0]], (0,) * len(members), members)]
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> list[Any]:
         """Complains where an order has it that a share is made anew."""
         said = super().handle(event, now)
-        order = event.message if isinstance(event, Received) else None
-        if not isinstance(order, Order) or order.versions == self._said:
+        if not (isinstance(event, Received) and isinstance(event.message, Order)):
             return said
-        return [*said, self._complaint(order.versions, order.reducers)]
+        order = event.message
+        anew = order.versions != self._said
+        return [*said, self._complaint(event.sender, order.versions, order.reducers)] if anew else said
 
-    def _complaint(self, versions: Versions, reducers: Reducers) -> Send[Any]:
+    def _complaint(self, to: PeerId, versions: Versions, reducers: Reducers) -> Send[Any]:
         self._said = versions
-        return Send(self.machine.leader, Status(self.machine.plan.round, versions, reducers, self._stalled))
+        return Send(to, Status(self.machine.plan.round, versions, reducers, self._stalled))
 
     def _alter_status(self, send: Send[Any], _: float) -> list[Send[Any]]:
         status = send.message
