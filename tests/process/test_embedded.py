@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from random import Random
@@ -20,7 +21,7 @@ from core.engine.embedded import Embedded, EmbeddedOptions, volunteer_homes
 from core.engine.limits.usage_policy import UsagePolicy
 from core.storage.paths import Home
 from core.storage.settings import Settings
-from tests.process.swarm import Volunteer, end, found, start
+from tests.process.swarm import CORE, ENVIRONMENT, Volunteer, end, found, start
 
 pytestmark = pytest.mark.process
 SETTLE_S = 3.0
@@ -120,3 +121,10 @@ def test_pause_ends_companions_and_resume_begins_them(tmp_path: Path) -> None:
     finally:
         end(owner.process)
         owner.kill()
+
+
+def test_engine_whose_parent_is_gone_at_once_ends(tmp_path: Path) -> None:
+    """The word came before there was an engine, and was lost: it computed on for nobody."""
+    command = [*CORE, "engine", "--embedded", "--with-parent", "--home", str(tmp_path)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, timeout=60, check=False)
+    assert done.returncode == 0

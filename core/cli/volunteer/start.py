@@ -60,29 +60,46 @@ async def _run_engine(args: argparse.Namespace) -> int:
     home, clock = Home.find(args.home), Clock()
     home.create()
     args.text = text_folder(args.text)
-    running: list[Engine] = []
+    running, ended = list[Engine](), asyncio.Event()
 
     def stop() -> None:
-        running[0].life.end()
+        ended.set()
+        for engine in running:
+            engine.life.end()
 
     stop_on_signals(stop)
     if args.with_parent:
         watch_parent(stop)
     hosting = Hosting(home, SystemRandom())
     try:
-        return await _run_each(args, clock, running, hosting)
+        return await _run_each(args, clock, running, hosting, ended)
     finally:
         await hosting.close()
 
 
-async def _run_each(args: argparse.Namespace, clock: Clock, running: list[Engine], hosting: Hosting) -> int:
-    """Run engine after engine; `running` has the present one."""
+async def _run_each(
+    args: argparse.Namespace, clock: Clock, running: list[Engine], hosting: Hosting, ended: asyncio.Event
+) -> int:
+    """Run engine after engine.
+
+    Args:
+        args: What the person typed.
+        clock: The time.
+        running: Has the present one.
+        hosting: What this computer does for collaborations of its own.
+        ended: This process was told to end, which may be while there is no engine.
+
+    Returns:
+        The exit code, or `RENEWS`.
+    """
     home = Home.find(args.home)
     collaborations = Collaborations(home)
     named = parse_link(args.join) if args.join is not None else None
     alone = args.embedded
     while True:
         await asyncio.to_thread(part.use, home.directory, whole=True)
+        if ended.is_set():
+            return 0
         link = None if alone else named or collaborations.current
         if link is None and running and not args.or_embedded:
             return 0  # the last one was left
