@@ -98,8 +98,6 @@ async def _run_each(
     alone = args.embedded
     while True:
         await asyncio.to_thread(part.use, home.directory, whole=True)
-        if ended.is_set():
-            return 0
         link = None if alone else named or collaborations.current
         if link is None and running and not args.or_embedded:
             return 0  # the last one was left
@@ -109,6 +107,8 @@ async def _run_each(
                 hint="Join one with its link: in the window, or with potluck join LINK. Alone: potluck demo --headless",
             )
         running[:] = [Engine(_engine_options(args, home, alone=link is None), clock, _senses(home))]
+        if ended.is_set():
+            running[0].life.end()
         running[0].life.installation.notices.listen(log_notice if args.stay else _log_in_passing)
         code = await _run_once(running[0], link, args, hosting)
         if not running[0].life.again:
