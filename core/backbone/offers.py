@@ -85,7 +85,7 @@ def archives(participant: Participant, charter: Charter) -> Sequence[Companion]:
     used = sum(path.stat().st_size for path in folder.glob("expert-*"))
     room = int((shutil.disk_usage(folder).free / 2 + used) / (COPIES_KEPT * mixture.file_bytes))
     parts = keeping.KeepingParts(
-        hosts=other_hosts.OtherHosts(participant.me, mixture.owner_most),
+        hosts=other_hosts.OtherHosts(participant.me, mixture.owner_most, participant.donor.members),
         hosted=(),
         directory=participant.dht,
         sink=DiskStateSink(folder / "incoming"),

@@ -26,6 +26,7 @@ from core.swarm.catching_up.fetch import StateSink
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.credit import ExpertCredit
 from core.swarm.experts.keeping import CopyOutput, ExpertKeeping, KeepingParts
+from core.swarm.experts.other_hosts import ANY_ANSWER
 from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceOutput, PlaceTaken
 from core.swarm.experts.reading import ExpertReader, ExpertsSought
 from core.swarm.experts.records import ExpertCopy, Mixture
@@ -221,6 +222,10 @@ class ExpertExchange:
 
     def handle(self, event: ExpertEvent, now: float) -> Sequence[ExpertOutput]:
         """Messages, time, lost peers, and what its owner tells move it on."""
+        if isinstance(event, Received):
+            self.places.others.spoke(event.sender)
+            if event.message == ANY_ANSWER:
+                return []
         outputs = self._to_others(self._handle(event, now), now)
         before, self._lacked = self._lacked, self.lacks(now)
         return outputs if before == self._lacked else [*outputs, Changed()]

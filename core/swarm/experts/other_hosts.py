@@ -1,20 +1,31 @@
 """What other hosts say of the places of a mixture, and who comes first among several."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from operator import itemgetter
+from random import Random
 from typing import Final
 
+from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
+from core.base.machine import Send
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.records import ExpertRow, coordinates_in, rows_in
+from core.swarm.presence.ancestry import keep
+from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
 LATE_S: Final = 120.0
 """Time after the end of a host's word in which it still counts for whose experts are to be kept."""
+ANY_WORD: Final = ExpertFileAsk(bytes(DIGEST_BYTES))
+"""For a file that nobody has: whoever refuses it has spoken."""
+ANY_ANSWER: Final = ExpertFileDenied(ANY_WORD.digest, 0.0)
+ASKED_MAX: Final = 2
+"""Number of hosts of one place that are asked for a word at a time."""
+SPOKEN_MAX: Final = 4_096
+"""Upper bound on the hosts that are remembered to have spoken to this peer."""
 
 
 class OtherHosts:
@@ -23,14 +34,29 @@ class OtherHosts:
     Args:
         me: This peer, which is none of them.
         owner_most: Number of places of a layer at which one host counts.
+        members: Who was in rounds with this peer.
     """
 
-    def __init__(self, me: PeerId, owner_most: int) -> None:
+    def __init__(self, me: PeerId, owner_most: int, members: Container[PeerId]) -> None:
         self._me = me
         self._owner_most = owner_most
+        self.members = members
         self.read_at: dict[Expert, float] = {}
         """When each row was read, Unix seconds."""
         self._hosts: dict[Expert, Mapping[PeerId, tuple[ExpertRow, float]]] = {}
+        self._spoken: OrderedDict[PeerId, None] = OrderedDict()
+
+    def spoke(self, peer: PeerId) -> None:
+        """A peer has sent this one a message about experts, which takes a pass."""
+        keep(self._spoken, peer, None, at_most=SPOKEN_MAX)
+
+    def is_real(self, host: PeerId) -> bool:
+        """Whether a host has spoken to this peer, or was in a round with it: made-up keys do neither."""
+        return host in self._spoken or host in self.members
+
+    def asked(self, hosts: Sequence[PeerId], random: Random) -> Sequence[Send[ExpertFileAsk]]:
+        """Ask some hosts for a word."""
+        return [Send(host, ANY_WORD) for host in random.sample(hosts, min(ASKED_MAX, len(hosts)))]
 
     def heard(self, row: Expert, found: Found, now: float) -> None:
         """Take what was read of a row."""
@@ -49,19 +75,11 @@ class OtherHosts:
                 living[expert].append((said.since, rank(expert, host), host))
         return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
 
-    def of_layer(self, layer: int, now: float, members: PastMembers) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
-        """Who lives at each place of a layer, or claims it.
-
-        Args:
-            layer: Its number.
-            now: Unix seconds.
-            members: Who was in rounds with this peer.  Once anybody was, no others take or keep a place: keys are to be
-                had for nothing, and passes for little.
-        """
+    def of_layer(self, layer: int, now: float) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
+        """Who lives at each place of a layer, or claims it, as they say."""
         others: defaultdict[Place, list[tuple[ExpertRow, PeerId]]] = defaultdict(list)
         for (_, place), said, host in self._counted(now, layer):
-            if host in members or not members:
-                others[place].append((said, host))
+            others[place].append((said, host))
         return others
 
     def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, ExpertRow, PeerId]]:

@@ -6,14 +6,15 @@
                  -> live
                     -> vacant: another one lives there and was first; or the host needs its room
 
-What the worst peer gains, where it was in rounds: its claims keep a vacant place vacant for as long as it says so, at
-as many places as one volunteer counts for (`ExpertNumbers.owner_share`), and drive a host away from one of these only
-where it says to have been first.  Who has lived longest stays, so a liar about `since` can take these few places, at
-which it then is alone.  Who was in no round with this peer, such as a key that somebody has made up, takes no place.
+What the worst peer gains: its claims keep a vacant place vacant for as long as it says so, at as many places as one
+volunteer counts for (`ExpertNumbers.owner_share`).  Of two who live at one place the first stays; who says only later
+to have been first, and was in no round with this peer, drives it away no more.  Keys that somebody has made up speak to
+nobody, so they drive nobody away; where they leave nothing vacant, a host asks some of them for a word, and takes the
+places of which none answers.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
@@ -21,13 +22,12 @@ from random import Random
 from typing import Final, Protocol
 
 from core.base.ids import Key, PeerId
-from core.base.machine import earliest
+from core.base.machine import Send, earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.readwrite import Put
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.records import (
     AGAIN_S,
@@ -40,6 +40,7 @@ from core.swarm.experts.records import (
     encode_row,
     row_key,
 )
+from core.swarm.words.messages import ExpertFileAsk
 
 LOOK_S: Final = 10.0
 """Time between two looks for vacant places, and at one's own."""
@@ -57,6 +58,10 @@ SURVEY_MAX: Final = 512
 """The same where people look."""
 READS_FULL: Final = 8
 """The same where there is none."""
+KNOWN_S: Final = 60.0
+"""Who lived at a place when it was claimed is read of within this time."""
+DOUBTED_MAX: Final = 4
+"""Number of places that are doubted anew in one look."""
 SHARE: Final = 4
 """Who wants n places draws among the first `SHARE` times n vacant ones, so that rows fill up."""
 
@@ -105,7 +110,7 @@ class _Held:
     """Whether the last look has found another one that lived there first."""
 
 
-PlaceOutput = DhtOutput | PlaceTaken | PlaceLeft
+PlaceOutput = DhtOutput | Send[ExpertFileAsk] | PlaceTaken | PlaceLeft
 
 
 class ExpertPlaces:
@@ -120,13 +125,12 @@ class ExpertPlaces:
     """
 
     def __init__(
-        self, me: PeerId, mixture: Mixture, *, directory: PlaceDirectory, members: PastMembers, random: Random
+        self, me: PeerId, mixture: Mixture, *, directory: PlaceDirectory, members: Container[PeerId], random: Random
     ) -> None:
         self._me = me
         self._grid = mixture.grid
         self._owner_most = mixture.owner_most
         self._directory = directory
-        self._members = members
         self._random = random
         rows = mixture.grid.prefixes(len(mixture.grid.sizes) - 1)
         self._order = [(layer, prefix) for prefix in rows for layer in range(mixture.layers)]
@@ -135,7 +139,9 @@ class ExpertPlaces:
         """Those that people see."""
         self._key_of = {row: row_key(mixture.run, *row) for row in self._order}
         self._row_of = {key: row for row, key in self._key_of.items()}
-        self.others = OtherHosts(me, mixture.owner_most)
+        self.others = OtherHosts(me, mixture.owner_most, members)
+        self._doubted: set[Expert] = set()
+        """Places where hosts were asked for a word: who has not given one takes none of them."""
         self._held: dict[Expert, _Held] = {}
         self._told: dict[Expert, float] = {}
         """When each row that others know of is to be told again."""
@@ -244,24 +250,13 @@ class ExpertPlaces:
         return self._directory.get(keys, now) if keys else []
 
     def _claim(self, now: float) -> Sequence[PlaceOutput]:
-        """Claim vacant places of the rows that were read."""
+        """Claim vacant places of the rows that were read; where there are too few, doubt some others."""
         missing = self.wanted - len(self._held)
         if missing <= 0:
+            self._doubted.clear()
             return []
         own = Counter(layer for layer, _ in self._held)
-        vacant: list[Expert] = []
-        kept_rows = {row_of(named) for named in self._kept}
-        taken: dict[int, Container[Place]] = {}
-        for layer, prefix in self._order:
-            if self.others.read_at.get((layer, prefix), -inf) < now - LOOK_S:
-                continue
-            if len(vacant) >= SHARE * missing and (layer, prefix) not in kept_rows:
-                continue
-            if layer not in taken:
-                taken[layer] = self.others.of_layer(layer, now, self._members)
-            places = ((*prefix, last) for last in range(self._grid.width(prefix)))
-            free = (place for place in places if place not in taken[layer])
-            vacant += [(layer, place) for place in free if (layer, place) not in self._held]
+        vacant, silent = self._vacant(missing, now)
         self._random.shuffle(vacant)
         vacant.sort(key=lambda named: named not in self._kept)
         for layer, place in vacant:
@@ -271,28 +266,58 @@ class ExpertPlaces:
                 until = now + self._random.uniform(*CLAIMED_S)
                 self._held[layer, place] = _Held(PlaceState.CLAIMED, int(now), until)
                 self._tell_soon((layer, place), now)
-        return []
+        useful = [named for named in silent if missing and own[named[0]] < self._owner_most]
+        doubted = self._random.sample(useful, min(DOUBTED_MAX, len(useful)))
+        self._doubted.update(doubted)
+        return [asked for named in doubted for asked in self.others.asked(silent[named], self._random)]
+
+    def _vacant(self, missing: int, now: float) -> tuple[list[Expert], dict[Expert, list[PeerId]]]:
+        """Enough vacant places of the rows that were read, and others, of whose hosts none has spoken to this peer."""
+        vacant: list[Expert] = []
+        silent: dict[Expert, list[PeerId]] = {}
+        kept_rows = {row_of(named) for named in self._kept}
+        others: dict[int, Mapping[Place, list[tuple[ExpertRow, PeerId]]]] = {}
+        for layer, prefix in self._order:
+            if self.others.read_at.get((layer, prefix), -inf) < now - LOOK_S:
+                continue
+            if len(vacant) >= SHARE * missing and (layer, prefix) not in kept_rows:
+                continue
+            if layer not in others:
+                others[layer] = self.others.of_layer(layer, now)
+            places = ((*prefix, last) for last in range(self._grid.width(prefix)))
+            for place in (place for place in places if (layer, place) not in self._held):
+                hosts = [host for _, host in others[layer].get(place, [])]
+                if not hosts or ((layer, place) in self._doubted and not any(map(self.others.is_real, hosts))):
+                    vacant.append((layer, place))
+                elif not any(map(self.others.is_real, hosts)):
+                    silent[layer, place] = hosts
+        return vacant, silent
 
     def _settle(self, row: Expert, now: float) -> Iterator[PlaceOutput]:
         """Compare what is held of a row with what others say of it."""
-        others = self.others.of_layer(row[0], now, self._members)
+        others = self.others.of_layer(row[0], now)
         since = min(held.since for named, held in self._held.items() if row_of(named) == row)
         for named, held in [one for one in self._held.items() if row_of(one[0]) == row]:
             there = others.get(named[1], [])
-            first = any((said.since, rank(named, host)) < (since, rank(named, self._me)) for said, host in there)
-            lives = [said for said, _ in there if named[1][-1] in coordinates_in(said.hosted)]
+            lives = [host for said, host in there if named[1][-1] in coordinates_in(said.hosted)]
+            mine = since, rank(named, self._me)
+            first = [host for said, host in there if (said.since, rank(named, host)) < mine]
             if held.state is PlaceState.CLAIMED and held.until == inf:
-                if lives or first:
+                if any(self.others.is_real(host) or named not in self._doubted for host in (*lives, *first)):
                     del self._held[named]
                     self._tell_soon(named, now)
                 else:
                     held.state, held.until = PlaceState.LOADING, now + LOADING_S
                     yield PlaceTaken(*named)
             elif held.state is PlaceState.LIVE:
-                is_second = bool(lives) and first
-                if is_second and held.is_second:
+                is_new = held.is_second or now < held.since + KNOWN_S
+                before = [host for host in first if host in lives and (is_new or host in self.others.members)]
+                real = any(map(self.others.is_real, before))
+                if real and held.is_second:
                     yield self.leave(named, now)
-                held.is_second = is_second
+                elif not real:
+                    yield from self.others.asked(before, self._random)
+                held.is_second = bool(before)
 
     # --- what is told ------------------------------------------------------------------------------------------------
 

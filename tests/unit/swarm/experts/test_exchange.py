@@ -134,6 +134,15 @@ class Directory:
         return []
 
 
+def test_host_that_is_asked_for_a_word_speaks(tmp_path):
+    pair, ghost = Pair(tmp_path), PeerId(bytes([9]) * 32)
+    others = pair.peers[TRAINER].places.others
+    pair.take(TRAINER, others.asked([HOST, ghost], Random(0)))
+    assert others.is_real(HOST)
+    assert not others.is_real(ghost)
+    assert pair.told == []
+
+
 def test_trainer_finds_a_host_which_answers_until_it_stops(tmp_path):
     pair = Pair(tmp_path)
     pair.deliver(HOST, HostExperts(3))
@@ -298,7 +307,7 @@ def test_gathering_peer_has_copies_of_all_experts_for_a_while(tmp_path):
 
 def archive_of(pair, peer, folder, room):
     parts = KeepingParts(
-        hosts=OtherHosts(peer, MIXTURE.owner_most),
+        hosts=OtherHosts(peer, MIXTURE.owner_most, ()),
         hosted=(),
         directory=Directory(pair, peer),
         sink=DiskStateSink(folder / peer.hex()[:4]),

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from core.base.ids import PeerId
+from core.base.machine import Send
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
@@ -30,6 +31,8 @@ class Town:
         self.live = {}
         """By host: the places that its worker has."""
         self.twice, self.longest_twice = {}, 0.0
+        self.speak = set()
+        """Who speaks when it is asked, besides hosts."""
         self._events, self._numbers = [], count()
 
     def later(self, after, act):
@@ -72,12 +75,20 @@ class Town:
 
     def take(self, peer, outputs):
         for output in outputs:
+            if isinstance(output, Send):
+                if output.to in self.hosts or output.to in self.speak:
+                    self.later(self.random.uniform(0.1, 1.0), lambda host=output.to: self.spoke(peer, host))
+                continue
             named = (output.layer, output.place)
             if isinstance(output, PlaceTaken):
                 self.later(self.random.uniform(0.1, LOAD_S), lambda named=named: self.load(peer, named))
             else:
                 assert isinstance(output, PlaceLeft)
                 self.live[peer].discard(named)
+
+    def spoke(self, peer, host):
+        if peer in self.hosts:
+            self.hosts[peer].others.spoke(host)
 
     def load(self, peer, named):
         if peer in self.hosts:
@@ -165,6 +176,7 @@ def test_liar_holds_its_share_of_places_vacant(defended):
     """It says to host everything since ever."""
     town = Town(0, layers=1, owner_most=4 if defended else 16)
     liar = PeerId(bytes([99]) * 32)
+    town.speak.add(liar)
     for row in town.mixture.grid.prefixes(1):
         record = Record(liar, encode_row(ExpertRow(bits_of(range(4)))), 10**9, bytes(64))
         town.put(row_key(town.mixture.run, 0, row), record)
@@ -174,19 +186,68 @@ def test_liar_holds_its_share_of_places_vacant(defended):
     assert len(town.places()) == (12 if defended else 0)
 
 
-@pytest.mark.parametrize("defended", [True, False])
-def test_invented_keys_take_no_place_of_members(defended):
-    """Anybody can make keys; each says to host everything since ever."""
+def invent(town, number=0):
+    """Forty keys, each of which says to host everything since ever."""
+    for ghost in (PeerId(bytes([7, number, one, 0]) * 8) for one in range(40)):
+        for row in town.mixture.grid.prefixes(1):
+            record = Record(ghost, encode_row(ExpertRow(bits_of(range(4)))), 10**9, bytes(64))
+            town.put(row_key(town.mixture.run, 0, row), record)
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_invented_keys_drive_nobody_away(others):
+    """Others come every ten seconds."""
+    town = Town(0, layers=1, owner_most=4)
+    town.go_on(100)
+    for number in range(4):
+        town.host(number, 4)
+    town.time_until_full(60)
+    for number in range(12):
+        invent(town, number if others else 0)
+        town.go_on(10)
+    assert len(town.places()) == 16
+
+
+def test_invented_keys_keep_no_place_vacant():
+    town = Town(0, layers=1, owner_most=4)
+    town.go_on(100)
+    invent(town)
+    for number in range(4):
+        town.host(number, 4)
+    town.time_until_full(120)
+    town.go_on(60)
+    assert len(town.places()) == 16
+    assert max(town.places().values()) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hosts_that_were_in_no_round_share_places_with_members(seed):
+    """Two have been in rounds with each other; two others, such as helpers, with nobody."""
+    town = Town(seed)
+    hosts = [town.host(number, 8) for number in range(4)]
+    for peer in hosts[:2]:
+        town.met[peer].met(hosts[:2])
+    town.time_until_full(60)
+    for peer in hosts[1:3]:
+        town.kill(peer)
+    for peer in hosts[::3]:
+        town.take(peer, town.hosts[peer].want(16, town.now))
+    town.time_until_full(60)
+    town.go_on(120)
+    assert town.longest_twice <= 30
+    assert max(town.places().values()) == 1
+
+
+def test_late_word_of_having_been_first_drives_nobody_away():
+    """Passes that were in no round, which have spoken, say so."""
     town = Town(0, layers=1, owner_most=4)
     town.go_on(100)
     hosts = [town.host(number, 4) for number in range(4)]
     town.time_until_full(60)
-    for peer in hosts if defended else ():
-        town.met[peer].met(hosts)
-    for number in range(40):
-        ghost = PeerId(bytes([7, number]) * 16)
-        for row in town.mixture.grid.prefixes(1):
-            record = Record(ghost, encode_row(ExpertRow(bits_of(range(4)))), 10**9, bytes(64))
-            town.put(row_key(town.mixture.run, 0, row), record)
+    town.go_on(90)
+    invent(town)
+    for peer in hosts:
+        for one in range(40):
+            town.spoke(peer, PeerId(bytes([7, 0, one, 0]) * 8))
     town.go_on(120)
-    assert len(town.places()) == (16 if defended else 0)
+    assert len(town.places()) == 16
