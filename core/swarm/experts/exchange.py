@@ -265,7 +265,8 @@ class ExpertExchange:
                 return self._with_host([self.places.leave((layer, place), now)], now)
             case hosting.ExpertKept():
                 return []  # `CopyHere` follows, with the file
-            case Lost():
+            case Lost(peer=peer):
+                self.places.others.lost(peer, now)
                 outputs = [*self._calls.handle(event, now), *self._keeping.handle(event, now)]
                 return [*outputs, *self._hosted(event, now)]
             case Tick():

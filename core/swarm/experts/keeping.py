@@ -35,7 +35,7 @@ from core.swarm.words.states import StateFile
 
 KEEPERS: Final = 2
 """Number of hosts that keep the state of an expert that lives elsewhere."""
-LOOK_S: Final = 20.0
+LOOK_S: Final = 12.0
 """Time between two looks for states that are to be kept."""
 GATHER_S: Final = 3.0
 """The same while all are gathered."""

@@ -3,6 +3,7 @@
 from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from math import inf
 from operator import itemgetter
 from random import Random
 from typing import Final
@@ -13,12 +14,14 @@ from core.base.machine import Send
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.experts.records import ExpertRow, coordinates_in, rows_in
+from core.swarm.experts.records import AGAIN_S, LIFETIME_S, ExpertRow, coordinates_in, rows_in
 from core.swarm.presence.ancestry import keep
 from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
 LATE_S: Final = 120.0
 """Time after the end of a host's word in which it still counts for whose experts are to be kept."""
+GONE_S: Final = 1.5 * AGAIN_S
+"""Time after the loss of a host in which its word still counts: if it lives, it has told its rows again by then."""
 ANY_WORD: Final = ExpertFileAsk(bytes(DIGEST_BYTES))
 """For a file that nobody has: whoever refuses it has spoken."""
 ANY_ANSWER: Final = ExpertFileDenied(ANY_WORD.digest, 0.0)
@@ -45,10 +48,15 @@ class OtherHosts:
         """When each row was read, Unix seconds."""
         self._hosts: dict[Expert, Mapping[PeerId, tuple[ExpertRow, float]]] = {}
         self._spoken: OrderedDict[PeerId, None] = OrderedDict()
+        self._lost: OrderedDict[PeerId, float] = OrderedDict()
 
     def spoke(self, peer: PeerId) -> None:
         """A peer has sent this one a message about experts, which takes a pass."""
         keep(self._spoken, peer, None, at_most=SPOKEN_MAX)
+
+    def lost(self, peer: PeerId, now: float) -> None:
+        """The connection with a peer has ended."""
+        keep(self._lost, peer, now, at_most=SPOKEN_MAX)
 
     def is_real(self, host: PeerId) -> bool:
         """Whether a host has spoken to this peer, or was in a round with it: made-up keys do neither."""
@@ -92,13 +100,18 @@ class OtherHosts:
         claims: defaultdict[tuple[PeerId, int], list[tuple[bytes, Expert, ExpertRow]]] = defaultdict(list)
         for (in_layer, prefix), hosts in self._hosts.items():
             for host, (said, until) in hosts.items() if layer in {None, in_layer} else ():
-                if until > after:
+                if self._end(host, until) > after:
                     named = {*coordinates_in(said.hosted), *coordinates_in(said.claimed)}
                     experts = [(in_layer, (*prefix, last)) for last in named]
                     claims[host, in_layer] += [(rank(expert, host), expert, said) for expert in experts]
         for (host, _), claimed in claims.items():
             for _, expert, said in sorted(claimed, key=itemgetter(0))[: self._owner_most]:
                 yield expert, said, host
+
+    def _end(self, host: PeerId, until: float) -> float:
+        """When a host's word ends: soon, if the host was lost after it was told."""
+        lost = self._lost.get(host, -inf)
+        return min(until, lost + GONE_S) if until - LIFETIME_S <= lost else until
 
 
 def row_of(named: Expert) -> Expert:

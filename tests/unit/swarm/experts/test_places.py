@@ -95,8 +95,11 @@ class Town:
             self.live[peer].add(named)
             self.hosts[peer].hosted(*named, self.now)
 
-    def kill(self, peer):
+    def kill(self, peer, *, told=False):
+        """Whether others are told that their connections with it have ended."""
         del self.hosts[peer], self.live[peer]
+        for host in self.hosts.values() if told else ():
+            host.others.lost(peer, self.now)
 
     def places(self):
         return Counter(named for held in self.live.values() for named in held)
@@ -139,6 +142,34 @@ def test_places_are_taken_again_after_half_of_the_hosts_died(seed):
     assert town.longest_twice <= 30
     assert max(town.places().values()) == 1
     assert max(len(held) for held in town.live.values()) <= 12
+
+
+def test_places_of_lost_hosts_are_taken_sooner():
+    def time_until_full(*, told):
+        town = Town(0)
+        hosts = [town.host(number, 16) for number in range(4)]
+        town.time_until_full(60)
+        for peer in hosts[:2]:
+            town.kill(peer, told=told)
+        return town.time_until_full(60)
+
+    assert time_until_full(told=True) < time_until_full(told=False) - 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hosts_whose_connections_broke_keep_their_places(seed):
+    town = Town(seed)
+    hosts = [town.host(number, 16) for number in range(4)]
+    town.time_until_full(60)
+    town.go_on(60)
+    town.longest_twice = 0.0
+    for _ in range(10):
+        for peer in hosts:
+            for host in town.hosts.values():
+                host.others.lost(peer, town.now)
+        town.go_on(17)
+        assert sum(town.places().values()) == 32
+    assert town.longest_twice == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
