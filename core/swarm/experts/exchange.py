@@ -302,11 +302,8 @@ class ExpertExchange:
         return []
 
     def _hosted(self, event: hosting.HostEvent, now: float) -> Sequence[ExpertOutput]:
-        match event:
-            case hosting.ExpertHosted(layer=layer, place=place):
-                self.places.hosted(layer, place, now)
-            case hosting.HostStopped():
-                self.places.stopped(now)
+        if isinstance(event, hosting.ExpertHosted | hosting.HostStopped):
+            self.places.worker(event, now)
         return self.host.handle(event, now)
 
     def _with_host(self, outputs: Sequence[PlaceOutput], now: float) -> Sequence[ExpertOutput]:

@@ -27,7 +27,7 @@ from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.readwrite import Put
 from core.experts.grid import Place
-from core.experts.hosting import Expert
+from core.experts.hosting import Expert, ExpertHosted, HostStopped
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.records import (
     AGAIN_S,
@@ -177,17 +177,13 @@ class ExpertPlaces:
         outputs: list[PlaceOutput] = [self.leave(place, now) for place in surplus]
         return outputs
 
-    def hosted(self, layer: int, place: Place, now: float) -> None:
-        """The worker has an expert ready."""
-        held = self._held.get((layer, place))
-        if held is not None:
-            held.state, held.until = PlaceState.LIVE, inf
-            self._tell_soon((layer, place), now)
-
-    def stopped(self, now: float) -> None:
-        """The worker computes nothing: what it has had it gets ready again, unless it is left meanwhile."""
+    def worker(self, fact: ExpertHosted | HostStopped, now: float) -> None:
+        """The worker has an expert ready; or has none, and gets those ready again that are not left meanwhile."""
         for named, held in self._held.items():
-            if held.state is PlaceState.LIVE:
+            if isinstance(fact, ExpertHosted) and named == (fact.layer, fact.place):
+                held.state, held.until = PlaceState.LIVE, inf
+                self._tell_soon(named, now)
+            elif isinstance(fact, HostStopped) and held.state is PlaceState.LIVE:
                 held.state, held.until = PlaceState.LOADING, now + LOADING_S
                 self._tell_soon(named, now)
 

@@ -12,6 +12,7 @@ from core.base.machine import Send
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
+from core.experts.hosting import ExpertHosted
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceTaken
 from core.swarm.experts.records import ExpertRow, Mixture, bits_of, encode_row, row_key
@@ -93,7 +94,7 @@ class Town:
     def load(self, peer, named):
         if peer in self.hosts:
             self.live[peer].add(named)
-            self.hosts[peer].hosted(*named, self.now)
+            self.hosts[peer].worker(ExpertHosted(*named), self.now)
 
     def kill(self, peer, *, told=False):
         """Whether others are told that their connections with it have ended."""
