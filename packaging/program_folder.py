@@ -2,8 +2,8 @@
 
     python3.11 packaging/program_folder.py DIR
 
-Makes DIR/potluck (on macOS DIR/Potluck.app, too) for the system that makes it.  Needs git, and a Python with a shared
-library.
+Makes DIR/potluck (on macOS DIR/Potluck.app, too) for the system that makes it.  Needs git, a Python with a shared
+library, and on Linux binutils.
 """
 
 from __future__ import annotations
@@ -53,6 +53,9 @@ def build(out: Path, site: Path, tools: Tools) -> Path:
         where = ("--distpath", str(out), "--workpath", str(work / "work"))
         spec = str(ROOT / "packaging" / "potluck.spec")
         tools.run("PyInstaller", "--noconfirm", "--log-level", "ERROR", *where, spec, **told)
+    if sys.platform == "linux":  # an interpreter's own names for its functions are two thirds of its library
+        for path in (out / "potluck" / "_internal").glob("libpython3*.so*"):
+            contents.run(["strip", "--strip-unneeded", str(path)])
     return out / "potluck"
 
 

@@ -117,6 +117,23 @@ def make_bare(bare: Path, suite: str) -> None:
 
 
 @contextlib.contextmanager
+def bare_debian(kept: Path | None, suite: str) -> Iterator[Debian]:
+    """A bare Debian, as long as it is needed.
+
+    Args:
+        kept: The folder that it is a copy of; None: it is made for this one time.
+        suite: Which Debian.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        bare = (kept or Path(folder) / "bare").absolute()
+        make_bare(bare, suite)
+        root = Path(folder) / "debian"
+        subprocess.run(["cp", "--archive", "--reflink=auto", str(bare), str(root)], check=True)
+        shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
+        yield Debian(root)
+
+
+@contextlib.contextmanager
 def screen() -> Iterator[str]:
     """A screen that nobody sees."""
     reading, writing = os.pipe()
@@ -147,19 +164,19 @@ def picture(display: str, path: Path) -> None:
     subprocess.run(["import", "-display", display, "-window", "root", str(path)], check=True)
 
 
-def open_window(debian: Debian, display: str, pictures: Path, name: str) -> float:
+def open_window(debian: Debian, display: str, kept: Path, program: str = "potluck") -> float:
     """Open the window, keep a picture, close it; returns the seconds from the click to the first page."""
     while colours(display) >= WINDOW_COLOURS:
         time.sleep(0.1)  # the screen forgets the one before
     begin = time.monotonic()
-    window = subprocess.Popen(debian.command("potluck", person=True), env=environment(DISPLAY=display, LANG="C.UTF-8"))
+    window = subprocess.Popen(debian.command(program, person=True), env=environment(DISPLAY=display, LANG="C.UTF-8"))
     try:
         while colours(display) < WINDOW_COLOURS:
             if window.poll() is not None or time.monotonic() - begin > WINDOW_MAX_S:
                 raise SystemExit(f"The window did not open (exit code {window.poll()}).")
         seconds = time.monotonic() - begin
         time.sleep(1)
-        picture(display, pictures / f"{name}.png")
+        picture(display, kept)
     finally:
         window.kill()  # unshare hears nothing else, and takes all with it
         window.wait()
@@ -188,14 +205,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--pictures", type=Path, default=Path("pictures"))
     parser.add_argument("--from", dest="wheels", type=Path, help="a folder of wheels for the training part")
     options = parser.parse_args(argv)
-    with tempfile.TemporaryDirectory() as folder, screen() as display:
-        bare = (options.bare or Path(folder) / "bare").absolute()
-        make_bare(bare, options.suite)
-        root = Path(folder) / "debian"
-        subprocess.run(["cp", "--archive", "--reflink=auto", str(bare), str(root)], check=True)
-        debian = Debian(root)
-        shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
-        shutil.copy(options.package, root / "potluck.deb")
+    with bare_debian(options.bare, options.suite) as debian, screen() as display:
+        shutil.copy(options.package, debian.root / "potluck.deb")
         told = try_package(debian, display, options)
     print(json.dumps(told))
     return 1 if told["left"] else 0
@@ -208,7 +219,7 @@ def try_package(debian: Debian, display: str, options: argparse.Namespace) -> di
     begin = time.monotonic()
     debian.run("apt-get", "install", "--yes", "-qq", "/potluck.deb")
     installed_s, cpu_s = time.monotonic() - begin, children_cpu_s() - cpu_before
-    first_s = open_window(debian, display, options.pictures, "first-page")
+    first_s = open_window(debian, display, options.pictures / "first-page.png")
     told = {
         "package_mb": round(options.package.stat().st_size / 1e6, 1),
         "on_disk_mb": int(debian.run("du", "-sm", "/usr/lib/potluck").split()[0]),
@@ -216,7 +227,7 @@ def try_package(debian: Debian, display: str, options: argparse.Namespace) -> di
         "install_cpu_s": round(cpu_s, 1),
         "first_page_s": round(first_s, 2),
         "all_told_s": round(installed_s + first_s, 1),
-        "second_start_s": round(open_window(debian, display, options.pictures, "second-start"), 2),
+        "second_start_s": round(open_window(debian, display, options.pictures / "second-start.png"), 2),
         "version": debian.run("potluck", "--version", person=True).strip(),
     }
     if options.wheels:
