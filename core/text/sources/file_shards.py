@@ -215,6 +215,8 @@ class FileShards:
         found, left_out = self._place.found()
         read = (file for file in found if not is_classes(file.name))  # with the images that they belong to
         files = [file for file in read if file.name.rpartition("/")[2] != INDEX_FILE]  # which holds no text
+        images = [] if self._forced else [file for file in files if is_images(file.name)]
+        files = images or files  # a text beside images is about them
         if not files:
             raise SourceStalled(DataCode.MISSING, name=self._source.address)
         spans = self._spans(files)

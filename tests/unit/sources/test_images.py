@@ -49,6 +49,14 @@ def test_images_are_texts_of_hexadecimal_digits(tmp_path: Path, *, packed: bool)
     assert documents == [[row.tobytes().hex()] for row in rows]
 
 
+def test_text_beside_images_is_not_data(tmp_path: Path) -> None:
+    folder, rows = idx_folder(tmp_path / "digits")
+    (folder / "SOURCE.txt").write_text("Digits that people wrote.\n")
+    assert read(folder) == [row.tobytes().hex() for row in rows]
+    (folder / IMAGES).unlink()
+    assert read(folder) == ["Digits that people wrote.\n"]
+
+
 def test_many_images_come_in_pieces_and_blocks(tmp_path: Path) -> None:
     folder, rows = idx_folder(tmp_path / "digits", 3000, side=28)
     shards = open_source(DataSource(address=str(folder)), Access(folder=folder))
