@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.engine.intents import Intents
 from core.api.moderation import CopiesView, ModerationView, PeopleView
-from core.api.reports import GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.reports import GiftHistory, MachineView, ReceiptList, TeamView, TrustView
 from core.api.settings import Wish
 from core.api.snapshot import Notice
 
@@ -17,6 +17,7 @@ KINDS: Mapping[str, object] = MappingProxyType(
         "receipts": ReceiptList,
         "machine": MachineView,
         "trust": TrustView,
+        "team": TeamView,
         "moderation": ModerationView,
         "people": PeopleView,
         "copies": CopiesView,
@@ -82,6 +83,12 @@ class Reports(QObject):
         """The keys; None: not told yet."""
         answer = self._answers.get("trust")
         return answer if isinstance(answer, TrustView) else None
+
+    @property
+    def team(self) -> TeamView | None:
+        """The person's team; None: not told yet."""
+        answer = self._answers.get("team")
+        return answer if isinstance(answer, TeamView) else None
 
     @property
     def moderation(self) -> ModerationView | None:

@@ -17,7 +17,7 @@ from app.widgets.curve import Curve
 from app.widgets.explained import Explained
 from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.side_by_side import SideBySide
-from app.words import data_text, page_text, text
+from app.words import data_text, model_text, page_text, text
 from core.api.snapshot import CurvePoint, LossView, Snapshot
 
 SENTENCES = 3
@@ -40,6 +40,7 @@ class ModelPage(Page):
             colour="warm",
         )
         self.training = Curve(theme, tr("Mistakes on what it learns from"), empty=tr("It begins with the first step."))
+        self._goal = sentence()
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
         self._data = sentence(tone="muted")
@@ -69,18 +70,26 @@ class ModelPage(Page):
         bare = msgspec.structs.replace(meaning, baselines={})
         said = text.chart([CurvePoint(epoch, loss, None) for epoch, loss in training], bare)
         self.training.show_points(training, level=None, said=said)
-        self.details.explain(page_text.details(points, meaning))
+        self.details.explain(model_text.details(points, meaning))
         name, has_experts = collaboration.name if collaboration is not None else "", snapshot.hosting is not None
         self.saving.show_model(name, has_experts=has_experts)
         self.trying.setVisible(not has_experts)  # they do not all live here
         self._collaboration.setText(text.collaboration(snapshot))
-        self._step.setText(page_text.step(snapshot))
-        self._speeds.setText(page_text.speeds(snapshot))
+        goal = model_text.goal(snapshot)
+        self._goal.setText(goal)
+        self._goal.setVisible(bool(goal))
+        self._step.setText(model_text.step(snapshot))
+        self._speeds.setText(model_text.speeds(snapshot))
         self._data.setText(text.tr("Text: {flow}", data_text.flow(snapshot.data)))
         self._guesses.setText(text.guessing(meaning) or page_text.unmeasured())
         self.sentences.show_filled(meaning.filled)
         self._model.follow(snapshot.peers)
         self.peers.count_rows()
+
+    def save(self) -> None:
+        """Ask where the model goes, as its button does, and show what comes of it."""
+        self.show_whole(self.saving)
+        self.saving.button.click()
 
     def _build(self) -> None:
         curves = QHBoxLayout()
@@ -90,6 +99,7 @@ class ModelPage(Page):
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("What it can do now"), bold=True))
         column.addWidget(self._guesses)
+        column.addWidget(self._goal)
         column.addWidget(self.sentences)
         column.addSpacing(GAP)
         column.addWidget(self._step)

@@ -24,9 +24,10 @@ class PeoplePage(AskingPage):
     """The leaderboard, opened at my own row."""
 
     def __init__(self, store: Store, reports: Reports, theme: Theme) -> None:
-        super().__init__(store, reports, text.tr("People"), {"history": {"days": DAYS_MAX}})
+        super().__init__(store, reports, text.tr("People"), {"history": {"days": DAYS_MAX}, "team": None})
         tr = text.tr
         self._place = sentence(factor=1.1)
+        self._team = sentence()
         self._streak = sentence()
         self.sample = Explained(tr("What is a sample?"))
         self.web = QPushButton(tr("Teams on the &web…"))
@@ -39,7 +40,7 @@ class PeoplePage(AskingPage):
             tr("Leaderboard"), tr("It fills with the first step of the model."), model=self._model, theme=theme
         )
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
-        for line in (self._place, self._streak, self.sample, self._here, self._reach):
+        for line in (self._place, self._team, self._streak, self.sample, self._here, self._reach):
             column.addWidget(line)
         column.addWidget(self.web, alignment=Qt.AlignmentFlag.AlignLeft)
         self.column.addWidget(frame)
@@ -73,15 +74,18 @@ class PeoplePage(AskingPage):
         self._reach.setVisible(bool(words))
 
     def about(self, snapshot: Snapshot) -> Hashable:
-        """The answers are about the days in a row, with today or without it."""
-        return snapshot.today.day, snapshot.today.seconds > 0
+        """The answers are about the days in a row, with today or without it, and the page of a collaboration."""
+        page = snapshot.collaboration.page if snapshot.collaboration is not None else ""
+        return snapshot.today.day, snapshot.today.seconds > 0, page
 
     def show_reports(self) -> None:
-        """Show the days in a row."""
+        """Show the days in a row, and the team."""
         history = self.reports.history
-        words = gift_text.streak(history.streak) if history is not None else ""
-        self._streak.setText(words)
-        self._streak.setVisible(bool(words))
+        streak = gift_text.streak(history.streak) if history is not None else ""
+        team = page_text.team(self.reports.team) if self.reports.team is not None else ""
+        for line, words in ((self._streak, streak), (self._team, team)):
+            line.setText(words)
+            line.setVisible(bool(words))
 
     def opened(self) -> None:
         """Bring my own row into the middle of the table."""

@@ -65,7 +65,7 @@ class UpdateDialog(QDialog):
 
     def _act(self) -> None:
         if self._view.state is UpdateState.READY:
-            self.said.setText(text.tr("Potluck goes on as the new version when the present epoch has ended."))
+            self.said.setText(text.tr("Potluck goes on as the new version after the present step."))
             self.act.setEnabled(False)
             self.restart_asked.emit()
         else:

@@ -102,7 +102,7 @@ def _change(one: DecisionChange) -> str:
         ModerationAct.RESUME: tr("have everybody compute again"),
         ModerationAct.END: tr("end the collaboration: {words}"),
         ModerationAct.SUCCESSOR: tr("ask everybody whether they go on at {name}"),
-        ModerationAct.GO_BACK: tr("go back to the model of epoch {count}, root {name}"),
+        ModerationAct.GO_BACK: tr("go back to the model of step {count}, root {name}"),
         ModerationAct.OTHER: tr("change {words} in a way that has no word here"),
     }
     named = one.act in {ModerationAct.BACKBONE, ModerationAct.RETIRE, ModerationAct.STOLEN}
@@ -123,7 +123,7 @@ def parts_note(view: PeopleView) -> str:
 def copy_line(one: CopyView) -> str:
     """A copy of the model: when it came, and how good it is."""
     came = time.strftime("%x %H:%M", time.localtime(one.came))
-    said = tr("Copy {number}: epoch {epoch}, {came}").format(number=one.number, epoch=amount(one.epoch), came=came)
+    said = tr("Copy {number}: step {epoch}, {came}").format(number=one.number, epoch=amount(one.epoch), came=came)
     if one.loss is not None:
         said += ", " + tr("held-out loss {loss}").format(loss=decimal(f"{one.loss:.3f}"))
     return f"{full(said)} {tr('Everybody has gone back to it.')}" if one.chosen else full(said)
@@ -132,6 +132,6 @@ def copy_line(one: CopyView) -> str:
 def going_back(one: CopyView) -> str:
     """What follows when all go back to a copy."""
     return tr(
-        "All computers go back to epoch {epoch} once enough moderators have agreed. Steps since then are not kept; "
+        "All computers go back to step {epoch} once enough moderators have agreed. Steps since then are not kept; "
         "a later copy can be gone back to in the same way."
     ).format(epoch=amount(one.epoch))

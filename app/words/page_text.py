@@ -4,21 +4,18 @@ from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import QLocale
 
-from app.words.text import chart, count, decimal, duration, full, one_line, per_hundred, per_second, plain, size, tr
+from app.words.text import count, decimal, duration, full, one_line, per_hundred, plain, size, tr
 from core.api.happenings import HAPPENINGS, happening
 from core.api.modes import UseMode
 from core.api.numbers import amount
-from core.api.reports import DayGift, GiftHistory, MachineView
+from core.api.reports import DayGift, GiftHistory, MachineView, TeamView
 from core.api.sample_text import sample_sentence
 from core.api.sentence import Sentence, recalled
-from core.api.snapshot import Activity, CurvePoint, HostingView, LeaderboardRow, LossView, Notice, Snapshot
+from core.api.snapshot import Activity, HostingView, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS, WhyNot
 from core.api.verdict import SENTENCES, SHUT_OUT, Verdict, VerdictCode, headline, sentence
 
-DAY_S = 86_400.0
 WEEK_DAYS = 7
-FORESEEN_S = 300 * DAY_S
-"""Nobody's pace tells more of the future: a day and a month name a date within a year."""
 
 
 def moment(unix_s: float) -> str:
@@ -238,41 +235,6 @@ def notice(row: Notice) -> str:
     return one_line((made if str(made) == row.text else Sentence(row.text)).told(tr))
 
 
-# Model
-
-
-def details(points: list[CurvePoint], meaning: LossView) -> str:
-    """What the curves show, in the unit of those who know it."""
-    unit = f" ({tr(meaning.unit)})" if meaning.unit else ""
-    said = tr("The curves show the loss{unit}: it is 0 for a model that never errs.", unit)
-    return f"{said} {chart(points, meaning)}"
-
-
-def speeds(snapshot: Snapshot) -> str:
-    """How fast it goes, together and here."""
-    return tr(
-        "{all} samples a second together, {mine} of them on this computer",
-        per_second(snapshot.samples_per_s),
-        per_second(snapshot.me.samples_per_s),
-    )
-
-
-def step(snapshot: Snapshot) -> str:
-    """How far the model is, and when it is done, as fast as it goes now."""
-    known = snapshot.collaboration
-    if known is None or known.last_epoch is None:
-        return tr("Step {step}", count(snapshot.epoch))
-    said = tr("Step {step} of {last}").format(step=count(snapshot.epoch), last=count(known.last_epoch))
-    left = known.last_epoch - snapshot.epoch
-    left_s = left * known.target_samples / snapshot.samples_per_s if snapshot.samples_per_s > 0 else 0.0
-    if left <= 0 or not 0 < left_s < FORESEEN_S:
-        return said
-    ends = datetime.fromtimestamp(snapshot.time + left_s).astimezone()
-    if left_s < DAY_S:
-        return tr("{step}; at this pace it is done at {moment}", said, moment(ends.timestamp()))
-    return tr("{step}; at this pace it is done on {day}", said, day(ends.date()))
-
-
 # People
 
 
@@ -300,4 +262,14 @@ def place(rows: list[LeaderboardRow]) -> str:
     if below is not None:
         lead = tr("{name} is {samples} behind.")
         said.append(lead.format(samples=count(mine.samples - below.samples), name=plain(below.name) or below.peer))
+    return " ".join(said)
+
+
+def team(view: TeamView) -> str:
+    """Where the person's team stands, and how far the next one is; empty: there is no team."""
+    if not view.name:
+        return ""
+    said = [tr("Your team {team} is number {rank} of {all}.", plain(view.name), count(view.rank), count(view.teams))]
+    if view.missing:
+        said.append(tr("{samples} samples more to reach {name}.", count(view.missing), plain(view.next_name)))
     return " ".join(said)

@@ -281,12 +281,13 @@ def guessing(meaning: LossView) -> str:
 
 
 def evaluated(seen: ModelEvaluation) -> str:
-    """The answer to a look at the held-out text."""
+    """The answer to a look at the held-out text: its loss where nothing is guessed."""
+    if right := guessing(seen.meaning):
+        return full(right)
     unit = seen.meaning.unit
     losses = {"epoch": count(seen.epoch), "loss": loss(seen.score.loss, unit)}
     said = [tr("Held-out loss at step {epoch}: {loss}.").format(**losses)]
     said += [full(baseline(name, score.loss, unit)) for name, score in seen.meaning.baselines.items()]
-    said += [full(right)] if (right := guessing(seen.meaning)) else []
     return " ".join(said)
 
 

@@ -16,7 +16,7 @@ from core.api.snapshot import LossView, ProblemView
 METHODS = (
     "snapshot", "pause", "resume", "quit", "restart", "try_now", "show", "notices", "evaluate", "settings", "configure",
     "test_port", "history", "receipts", "machine", "trust", "activity", "experts", "moderation", "moderate",
-    "people", "copies", "audit", "page", "account", "update",
+    "people", "copies", "audit", "page", "account", "update", "team",
 )  # fmt: skip
 """snapshot: the Snapshot now.  pause(what, until), resume(what, until): one of the person's switches
 (core.api.modes), computing where none is named; until: unix seconds, or for good.  quit: stop the engine.  restart:
@@ -29,10 +29,12 @@ notices(since): a list of Notice.  evaluate: look at the held-out text now; the 
 SettingsView.  configure(Wish): change what is named, all of it or nothing; the answer is the SettingsView after that
 (core.api.settings).  test_port: have others call this computer; the answer, after some seconds, is a PortTest.
 history(days): GiftHistory of the last days (core.api.reports).  receipts(since): a ReceiptList of the rounds after
-that unix second.  machine: the MachineView.  trust: the TrustView.  activity: the newest notices, those of earlier runs
-too.  experts(gather_s): the ExpertsView, after some seconds; for so long copies of all experts are gathered here, ten
-minutes at most.  moderation: the ModerationView.  people: the PeopleView.  copies and audit: CopiesView and AuditView,
-which a backbone tells moderators.  page: the PageView, where a moderator's browser signs in.
+that unix second.  machine: the MachineView.  trust: the TrustView.  team: the TeamView, for which the collaboration's
+page is asked; a hostile caller gains two requests of it each five minutes.  activity: the newest notices, those of
+earlier runs too.  experts(gather_s): the ExpertsView, after some seconds; for so long copies of all experts are
+gathered here, ten minutes at most.  moderation: the ModerationView.  people: the PeopleView.  copies and audit:
+CopiesView and AuditView, which a backbone tells moderators.  page: the PageView, where a moderator's browser signs
+in.
 moderate(ModerationWish): a decision of the moderator whose computer this is; the answer is a ModerationOutcome.
 account(AccountWish): the person's own computers, also after one was ended, or with a link for one more; the answer is
 an AccountView (core.api.account).  A hostile caller of either, who has this computer's user, could use its key

@@ -19,7 +19,7 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
         "engine.passed_over": "The address {where} in the link was passed over. {reason}",
         "authority.notice": "The moderators say: {words}",
         "authority.back": (
-            "The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}"
+            "The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}"
         ),
         "authority.silent": (
             "For 7 days nobody who lets people into {name} has answered, and the moderators have said nothing new. "
@@ -29,28 +29,28 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "This version of Potluck reads its text in another way, so the collaboration on this computer begins "
             "anew; the earlier one was kept in {folder}."
         ),
-        "round.partial": "Epoch {epoch}: contributions that arrived only in part: {missing}.",
+        "round.partial": "Step {epoch}: contributions that arrived only in part: {missing}.",
         "round.failing": (
             "For {seconds} s the computers have not managed to put their work together ({times} attempts). "
             "They go on trying."
         ),
         "round.left": (
-            "The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an "
-            "earlier one without it. It goes on with theirs."
+            "The last steps up to number {epoch} that this computer took were not kept: most others had gone on from "
+            "an earlier one without it. It goes on with theirs."
         ),
         "round.weight": (
-            "Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much "
-            "faster than before, counts for more with each epoch, up to its share."
+            "Step {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much "
+            "faster than before, counts for more with each step, up to its share."
         ),
         "round.scaled": (
-            "In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled "
+            "In step {epoch} this computer's gradients were far larger than those of the others, and were scaled "
             "down. If it goes on, restart Potluck, and check this computer's memory and graphics card."
         ),
         "data.away": "{host}, where the text is, does not answer; {rows} samples are ready.",
         "data.flows": "Data come again, and training has what it needs.",
         **{f"data.stalled.{code}": sentence for code, sentence in STALLED.items()},
         **{f"data.left.{code}": sentence for code, sentence in LEFT_OUT.items()},
-        "update.soon": "Potluck {version} is here: this computer goes on with it when the present epoch has ended.",
+        "update.soon": "Potluck {version} is here: this computer goes on with it after the present step.",
         "update.back": "Version {version} did not start on this computer, so {running} runs. It is not taken again.",
         "update.failed": "A newer version was looked for, and nothing was changed: {reason}",
         "turns.unreachable": "{left} cannot be reached; Potluck goes on with {served}.",

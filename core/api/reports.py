@@ -109,6 +109,20 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that stop nothing here, since the system does not tell what they need (fields of `UseRules`)."""
 
 
+class TeamView(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to `team`: the team that the person has chosen on the collaboration's page."""
+
+    name: str = ""
+    """Empty: none was chosen, none of its members has given anything, or the page does not say."""
+    rank: int = 0
+    teams: int = 0
+    """Number of teams that have given something."""
+    next_name: str = ""
+    """The team before it, or itself where it is the first."""
+    missing: int = 0
+    """Samples by which that one is ahead."""
+
+
 class ExpertPlaceView(msgspec.Struct, frozen=True, kw_only=True):
     """A place of a layer of experts."""
 

@@ -62,10 +62,10 @@ SENTENCES: Final[Mapping[tuple[VerdictCode, str], str]] = MappingProxyType(
         (VerdictCode.CONTRIBUTING, "no_part"): "Helps to average. To train, it needs the training part of Potluck.",
         (VerdictCode.CONTRIBUTING, "assisting"): "Helps to average: this line is too slow for its own gradients.",
         (VerdictCode.RESTING, "left"): "You have left {collaboration}. What you gave stays in its model.",
-        (VerdictCode.RESTING, "finished"): "Finished: epoch {epoch} was the last that was asked for.",
+        (VerdictCode.RESTING, "finished"): "Finished: step {epoch} was the last that was asked for.",
         **{(VerdictCode.RESTING, reason): said for reason, said in {**RESTS, **ENDINGS}.items()},
         (VerdictCode.RESTING, "ended"): (
-            "Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
+            "Finished: with step {epoch} the collaboration has reached the end of its schedule. Nothing is computed."
         ),
         (VerdictCode.PAUSED, ""): "Paused by you: nothing is computed until you switch contributing on again.",
         (VerdictCode.PAUSED, "until"): "Paused by you: nothing is computed. Potluck continues {moment}.",

@@ -138,6 +138,7 @@ class Methods:
             "receipts": Method(_SinceParams, lambda asked: intents.reports.receipts(asked.since)),
             "machine": Method(_NoParams, lambda _: intents.reports.machine()),
             "trust": Method(_NoParams, lambda _: intents.reports.trust()),
+            "team": Method(_NoParams, lambda _: intents.reports.team()),
             "moderation": Method(_NoParams, lambda _: intents.moderation.view()),
             "people": Method(_NoParams, lambda _: intents.moderation.people()),
             "audit": Method(_NoParams, lambda _: intents.moderation.audit()),

@@ -14,7 +14,7 @@ from core.api.moderation import (
     PageView,
     PeopleView,
 )
-from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TeamView, TrustView
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import Notice, Snapshot
 
@@ -33,6 +33,9 @@ class ReportSource(Protocol):
 
     def trust(self) -> TrustView:
         """The keys of this computer and the organiser, as people compare them."""
+
+    async def team(self) -> TeamView:
+        """The person's team on the collaboration's page, and its place."""
 
     async def activity(self) -> list[Notice]:
         """The newest notices, those of earlier runs too."""

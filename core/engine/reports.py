@@ -20,6 +20,7 @@ from core.api.reports import (
     MachineView,
     ReceiptList,
     ReceiptView,
+    TeamView,
     TrustView,
 )
 from core.api.snapshot import Notice
@@ -28,6 +29,7 @@ from core.base.problems import Problem
 from core.engine.installation import Installation
 from core.engine.remembered.notice_file import NoticeFile
 from core.engine.session import VolunteerSession
+from core.joining.own_team import OwnTeam
 from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
 from core.ledger.receipts import read_receipts
@@ -49,6 +51,7 @@ class EngineReports:
     def __init__(self, installation: Installation, session: Callable[[], VolunteerSession | None]) -> None:
         self._installation = installation
         self._session = session
+        self._own_team = OwnTeam()
 
     async def history(self, days: int) -> GiftHistory:
         """What this computer gave on the last days."""
@@ -114,6 +117,11 @@ class EngineReports:
             mine=fingerprint(self._installation.key.peer_id),
             organiser=fingerprint(session.joined.manifest.authority_id) if session is not None else "",
         )
+
+    async def team(self) -> TeamView:
+        """The person's team, as the collaboration's page knows it."""
+        session = self._session()
+        return TeamView() if session is None else await self._own_team.look(session.joined.page, session.joined.account)
 
     async def activity(self) -> list[Notice]:
         """The newest notices of this run and of those before, the oldest first."""

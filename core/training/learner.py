@@ -222,7 +222,7 @@ class Learner:
             self.state = self._newest() or self.state
             self.rule.begin(self.state.epoch)
             self.rows.drop()
-            message = "The step to epoch {epoch} led to numbers that are not finite, so it was undone."
+            message = "Step {epoch} led to numbers that are not finite, so it was undone."
             hint = "Training goes on from the last saved state; if it happens again, the learning rate is too high."
             raise WorkerProblem(message, epoch, hint=hint)
         self.rows.absorb(keep=self.overlaps)

@@ -76,6 +76,10 @@
    <translation>জানালা বন্ধ করুন (&amp;C)</translation>
   </message>
   <message>
+   <source>&amp;Collaboration</source>
+   <translation>প্রকল্প (&amp;C)</translation>
+  </message>
+  <message>
    <source>&amp;Compile the model first</source>
    <translation>আগে মডেলটি কম্পাইল করুন (&amp;C)</translation>
   </message>
@@ -168,6 +172,10 @@
    <translation>সময় (&amp;H)</translation>
   </message>
   <message>
+   <source>&amp;Invite somebody…</source>
+   <translation>কাউকে আমন্ত্রণ জানান (&amp;I)…</translation>
+  </message>
+  <message>
    <source>&amp;Join</source>
    <translation>যোগ দিন (&amp;J)</translation>
   </message>
@@ -182,6 +190,10 @@
   <message>
    <source>&amp;Join with a link…</source>
    <translation>লিংক দিয়ে যোগ দিন (&amp;J)…</translation>
+  </message>
+  <message>
+   <source>&amp;Leave…</source>
+   <translation>ছেড়ে যান (&amp;L)…</translation>
   </message>
   <message>
    <source>&amp;Light</source>
@@ -274,6 +286,10 @@
   <message>
    <source>&amp;Quit Potluck</source>
    <translation>Potluck থেকে বেরিয়ে যান (&amp;Q)</translation>
+  </message>
+  <message>
+   <source>&amp;Remove Potluck…</source>
+   <translation>Potluck সরান (&amp;R)…</translation>
   </message>
   <message>
    <source>&amp;Remove it</source>
@@ -764,8 +780,8 @@
    <translation>আমার যা আছে সব (&amp;V)</translation>
   </message>
   <message>
-   <source>All computers go back to epoch {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
-   <translation>যথেষ্ট মডারেটর রাজি হলে সব কম্পিউটার {epoch} ইপকে ফিরে যাবে। তার পরের ধাপগুলো রাখা হবে না; পরের কোনো কপিতেও একইভাবে ফেরা যায়।</translation>
+   <source>All computers go back to step {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
+   <translation>যথেষ্ট মডারেটর রাজি হলে সব কম্পিউটার {epoch} নম্বর ধাপে ফিরে যাবে। তার পরের ধাপগুলো রাখা হবে না; পরের কোনো কপিতেও একইভাবে ফেরা যায়।</translation>
   </message>
   <message>
    <source>All cores but one</source>
@@ -1010,6 +1026,14 @@
   <message>
    <source>At these ho&amp;urs</source>
    <translation>এই সময়ে (&amp;U)</translation>
+  </message>
+  <message>
+   <source>At this pace it gets {right} {guesses} right at {moment}.</source>
+   <translation>এই গতিতে {moment}-এ এটি {right} {guesses} ঠিক করবে।</translation>
+  </message>
+  <message>
+   <source>At this pace it gets {right} {guesses} right on {day}.</source>
+   <translation>এই গতিতে {day}-এ এটি {right} {guesses} ঠিক করবে।</translation>
   </message>
   <message>
    <source>Averaged</source>
@@ -1460,8 +1484,8 @@
    <translation>পুরো লিংক কপি করুন, বা আয়োজকের কাছে আমন্ত্রণসহ একটি চান।</translation>
   </message>
   <message>
-   <source>Copy {number}: epoch {epoch}, {came}</source>
-   <translation>কপি {number}: ইপক {epoch}, {came}</translation>
+   <source>Copy {number}: step {epoch}, {came}</source>
+   <translation>কপি {number}: ধাপ {epoch}, {came}</translation>
   </message>
   <message>
    <source>Correct it.</source>
@@ -1672,14 +1696,6 @@
    <translation>শেষ করুন…</translation>
   </message>
   <message>
-   <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
-   <translation>{epoch} ইপক এই কম্পিউটারের {samples}টি নমুনার {weight}টি গুনেছে: নতুন বা আগের চেয়ে অনেক দ্রুত কম্পিউটার প্রতি ইপকে আরও বেশি গোনা হয়, নিজের ভাগ পর্যন্ত।</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}: contributions that arrived only in part: {missing}.</source>
-   <translation>ইপক {epoch}: যেসব অবদান আংশিক পৌঁছেছে: {missing}।</translation>
-  </message>
-  <message>
    <source>Ever&amp;y night</source>
    <translation>প্রতি রাতে (&amp;Y)</translation>
   </message>
@@ -1736,8 +1752,8 @@
    <translation>শেষ হয়েছে</translation>
   </message>
   <message>
-   <source>Finished: epoch {epoch} was the last that was asked for.</source>
-   <translation>শেষ: {epoch} ছিল চাওয়া শেষ ইপক।</translation>
+   <source>Finished: step {epoch} was the last that was asked for.</source>
+   <translation>শেষ: {epoch} ছিল চাওয়া শেষ ধাপ।</translation>
   </message>
   <message>
    <source>Finished: that was the last step that was asked for.</source>
@@ -1748,8 +1764,8 @@
    <translation>শেষ: মডেল তার সময়সূচির শেষে পৌঁছেছে। আর কিছু হিসাব হয় না।</translation>
   </message>
   <message>
-   <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
-   <translation>শেষ: {epoch} ইপকে প্রকল্প তার সময়সূচির শেষে পৌঁছেছে। আর কিছু হিসাব হয় না।</translation>
+   <source>Finished: with step {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
+   <translation>শেষ: {epoch} নম্বর ধাপে প্রকল্প তার সময়সূচির শেষে পৌঁছেছে। আর কিছু হিসাব হয় না।</translation>
   </message>
   <message>
    <source>First contribution</source>
@@ -2104,12 +2120,16 @@
    <translation>মোট</translation>
   </message>
   <message>
-   <source>In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.</source>
-   <translation>{epoch} ইপকে এই কম্পিউটারের গ্রেডিয়েন্ট অন্যদের চেয়ে অনেক বড় ছিল, তাই ছোট করা হয়েছে। চলতে থাকলে Potluck আবার চালু করুন, আর এই কম্পিউটারের মেমরি ও গ্রাফিক্স কার্ড পরীক্ষা করুন।</translation>
-  </message>
-  <message>
    <source>In order</source>
    <translation>ঠিক আছে</translation>
+  </message>
+  <message>
+   <source>In step {epoch} this computer's gradients were far larger than those of the others, and were scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.</source>
+   <translation>{epoch} নম্বর ধাপে এই কম্পিউটারের গ্রেডিয়েন্ট অন্যদের চেয়ে অনেক বড় ছিল, তাই ছোট করা হয়েছে। চলতে থাকলে Potluck আবার চালু করুন, আর এই কম্পিউটারের মেমরি ও গ্রাফিক্স কার্ড পরীক্ষা করুন।</translation>
+  </message>
+  <message>
+   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete the folder {folder}.</source>
+   <translation>সেটিংসে “এই কম্পিউটার” পাতায় লগইনের সময় যা চালু হয় তা বন্ধ করুন। Potluck বন্ধ করুন, তারপর {folder} ফোল্ডার মুছে দিন।</translation>
   </message>
   <message>
    <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
@@ -3664,8 +3684,8 @@
    <translation>Potluck চলতে থাকে</translation>
   </message>
   <message>
-   <source>Potluck goes on as the new version when the present epoch has ended.</source>
-   <translation>এখনকার ইপক শেষ হলে Potluck নতুন সংস্করণ হিসেবে চলবে।</translation>
+   <source>Potluck goes on as the new version after the present step.</source>
+   <translation>এখনকার ধাপের পরে Potluck নতুন সংস্করণ হিসেবে চলবে।</translation>
   </message>
   <message>
    <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
@@ -3796,8 +3816,8 @@
    <translation>Potluck {version} এসে গেছে: পরের বার চালু হলে এটি চলবে, ততক্ষণ {running} চলে।</translation>
   </message>
   <message>
-   <source>Potluck {version} is here: this computer goes on with it when the present epoch has ended.</source>
-   <translation>Potluck {version} এসে গেছে: এখনকার ইপক শেষ হলে এই কম্পিউটার এটি দিয়ে চলবে।</translation>
+   <source>Potluck {version} is here: this computer goes on with it after the present step.</source>
+   <translation>Potluck {version} এসে গেছে: এখনকার ধাপের পরে এই কম্পিউটার এটি দিয়ে চলবে।</translation>
   </message>
   <message>
    <source>Potluck {version} is there, and {running} runs.</source>
@@ -3846,6 +3866,14 @@
   <message>
    <source>Quit Potluck and repeat this: it is not used any more.</source>
    <translation>Potluck থেকে বেরিয়ে আবার করুন: এটি আর ব্যবহার হয় না।</translation>
+  </message>
+  <message>
+   <source>Quit Potluck, then in a terminal: pip uninstall potluck</source>
+   <translation>Potluck বন্ধ করুন, তারপর টার্মিনালে: pip uninstall potluck</translation>
+  </message>
+  <message>
+   <source>Quit Potluck, then move it from Applications to the Bin.</source>
+   <translation>Potluck বন্ধ করুন, তারপর অ্যাপ্লিকেশন থেকে ট্র্যাশে সরান।</translation>
   </message>
   <message>
    <source>Quit in its menu ends everything.</source>
@@ -3906,6 +3934,10 @@
   <message>
    <source>Release one first, or ban them.</source>
    <translation>আগে একটিকে ছাড়ুন, বা নিষেধ করুন।</translation>
+  </message>
+  <message>
+   <source>Remove Potluck</source>
+   <translation>Potluck সরানো</translation>
   </message>
   <message>
    <source>Remove one first, with --no-mirror.</source>
@@ -4030,6 +4062,10 @@
   <message>
    <source>Rules about what the system does not tell stop nothing here: {rules}.</source>
    <translation>সিস্টেম যা বলে না তা নিয়ে নিয়ম এখানে কিছুই থামায় না: {rules}।</translation>
+  </message>
+  <message>
+   <source>Rules of your own: none of the three.</source>
+   <translation>আপনার নিজের নিয়ম: তিনটির কোনোটিই নয়।</translation>
   </message>
   <message>
    <source>S&amp;top it now</source>
@@ -4376,8 +4412,20 @@
    <translation>যে ধাপের মডেলকে জিজ্ঞাসা করা হয়</translation>
   </message>
   <message>
+   <source>Step {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each step, up to its share.</source>
+   <translation>{epoch} নম্বর ধাপ এই কম্পিউটারের {samples}টি নমুনার {weight}টি গুনেছে: নতুন বা আগের চেয়ে অনেক দ্রুত কম্পিউটার প্রতি ধাপে আরও বেশি গোনা হয়, নিজের ভাগ পর্যন্ত।</translation>
+  </message>
+  <message>
+   <source>Step {epoch} led to numbers that are not finite, so it was undone.</source>
+   <translation>ধাপ {epoch} এমন সংখ্যায় নিয়ে গেছে যা সসীম নয়, তাই ফিরিয়ে নেওয়া হয়েছে।</translation>
+  </message>
+  <message>
    <source>Step {epoch}, signed by {signed} of {members}.</source>
    <translation>ধাপ {epoch}, {members} জনের মধ্যে {signed} জনের সই।</translation>
+  </message>
+  <message>
+   <source>Step {epoch}: contributions that arrived only in part: {missing}.</source>
+   <translation>ধাপ {epoch}: যেসব অবদান আংশিক পৌঁছেছে: {missing}।</translation>
   </message>
   <message>
    <source>Step {step}</source>
@@ -5036,8 +5084,8 @@
    <translation>শেষ সংরক্ষিত অবস্থা অক্ষত আছে; প্রশিক্ষণ সেখান থেকে চলছে।</translation>
   </message>
   <message>
-   <source>The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
-   <translation>{epoch} ইপক পর্যন্ত এই কম্পিউটারের শেষ ধাপগুলো রাখা হয়নি: বেশির ভাগ অন্যরা এটি ছাড়াই আগের একটি থেকে এগিয়েছে। এটি তাদেরটি থেকে চলছে।</translation>
+   <source>The last steps up to number {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
+   <translation>{epoch} নম্বর পর্যন্ত এই কম্পিউটারের শেষ ধাপগুলো রাখা হয়নি: বেশির ভাগ অন্যরা এটি ছাড়াই আগের একটি থেকে এগিয়েছে। এটি তাদেরটি থেকে চলছে।</translation>
   </message>
   <message>
    <source>The link &amp;lasts</source>
@@ -5232,8 +5280,8 @@
    <translation>মডারেটররা {collaboration} শেষ করেছেন। আপনি এতে যা দিয়েছেন তার জন্য ধন্যবাদ। {words}</translation>
   </message>
   <message>
-   <source>The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}</source>
-   <translation>মডারেটররা সবাইকে {epoch} ইপকে ফিরিয়েছেন; তার পরে যা এসেছে তা আর গোনা হয় না। {words}</translation>
+   <source>The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}</source>
+   <translation>মডারেটররা সবাইকে {epoch} নম্বর ধাপে ফিরিয়েছেন; তার পরে যা এসেছে তা আর গোনা হয় না। {words}</translation>
   </message>
   <message>
    <source>The moderators have paused {collaboration}: nothing is computed until they go on. {words}</source>
@@ -5316,8 +5364,8 @@
    <translation>এই কম্পিউটারের সবচেয়ে নতুন মডেল খোলা হচ্ছে: কয়েক সেকেন্ড লাগে…</translation>
   </message>
   <message>
-   <source>The next start goes on from the last epoch.</source>
-   <translation>পরের বার চালু হলে শেষ ইপক থেকে চলবে।</translation>
+   <source>The next start goes on from the last step.</source>
+   <translation>পরের বার চালু হলে শেষ ধাপ থেকে চলবে।</translation>
   </message>
   <message>
    <source>The notice says nothing.</source>
@@ -5574,10 +5622,6 @@
   <message>
    <source>The states of {name} in {states} are damaged.</source>
    <translation>{states}-এ {name}-এর অবস্থাগুলো নষ্ট।</translation>
-  </message>
-  <message>
-   <source>The step to epoch {epoch} led to numbers that are not finite, so it was undone.</source>
-   <translation>{epoch} ইপকের ধাপে সসীম নয় এমন সংখ্যা এসেছিল, তাই তা ফেরানো হয়েছে।</translation>
   </message>
   <message>
    <source>The steps to epoch {epoch} led to another state than that of others.</source>
@@ -6150,6 +6194,10 @@
   <message>
    <source>This computer takes part in {name}.</source>
    <translation>এই কম্পিউটার {name}-এ অংশ নেয়।</translation>
+  </message>
+  <message>
+   <source>This computer trains alone: join a collaboration first, or start one.</source>
+   <translation>এই কম্পিউটার একা প্রশিক্ষণ দিচ্ছে: আগে একটি প্রকল্পে যোগ দিন, বা একটি শুরু করুন।</translation>
   </message>
   <message>
    <source>This computer's clock agrees with the collaboration's time again.</source>
@@ -6916,6 +6964,10 @@
    <translation>যা বলা হয়েছে তা ব্যবহার করা যায় না: {error}।</translation>
   </message>
   <message>
+   <source>What you gave stays in the model.</source>
+   <translation>আপনি যা দিয়েছেন তা মডেলে থাকে।</translation>
+  </message>
+  <message>
    <source>What you got by signing in lets nobody in any more.</source>
    <translation>সাইন ইন করে আপনি যা পেয়েছিলেন তা আর কাউকে ঢুকতে দেয় না।</translation>
   </message>
@@ -7026,6 +7078,10 @@
   <message>
    <source>Why? Everybody can read it.</source>
    <translation>কেন? সবাই তা পড়তে পারেন।</translation>
+  </message>
+  <message>
+   <source>Windows removes it: Settings, Apps, Potluck, Uninstall.</source>
+   <translation>Windows এটি সরায়: সেটিংস, অ্যাপস, Potluck, আনইনস্টল।</translation>
   </message>
   <message>
    <source>With a link, from a list of open ones, or one of your own. This computer trains alone where it has joined none.</source>
@@ -7288,8 +7344,20 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>আপনার নাম</translation>
   </message>
   <message>
+   <source>Your settings, your key and the models that are here stay in {folder}: delete that, too, if nothing is to stay.</source>
+   <translation>আপনার সেটিংস, আপনার চাবি আর এখানকার মডেলগুলো {folder}-এ থাকে: কিছুই না রাখতে চাইলে সেটিও মুছে দিন।</translation>
+  </message>
+  <message>
+   <source>Your software centre removes it, or in a terminal: sudo apt purge potluck</source>
+   <translation>আপনার সফটওয়্যার কেন্দ্র এটি সরায়, বা টার্মিনালে: sudo apt purge potluck</translation>
+  </message>
+  <message>
    <source>Your system does not tell what the grey rules need: they would stop nothing.</source>
    <translation>ধূসর নিয়মগুলোর যা লাগে আপনার সিস্টেম তা বলে না: সেগুলো কিছুই থামাত না।</translation>
+  </message>
+  <message>
+   <source>Your team {team} is number {rank} of {all}.</source>
+   <translation>আপনার দল {team} {all}টির মধ্যে {rank} নম্বর।</translation>
   </message>
   <message>
    <source>Your token of the hub has letters that a token cannot have.</source>
@@ -7468,8 +7536,8 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>{precision}-এ ভুল ফল দেয়</translation>
   </message>
   <message>
-   <source>go back to the model of epoch {count}, root {name}</source>
-   <translation>{count} ইপকের মডেলে ফেরা, মূল {name}</translation>
+   <source>go back to the model of step {count}, root {name}</source>
+   <translation>{count} নম্বর ধাপের মডেলে ফেরা, মূল {name}</translation>
   </message>
   <message>
    <source>has come to its end</source>
@@ -8226,6 +8294,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>{name} is {samples} behind.</source>
    <translation>{name} {samples}টি পিছনে।</translation>
+  </message>
+  <message>
+   <source>{name} lets nobody new in.</source>
+   <translation>{name} নতুন কাউকে নেয় না।</translation>
   </message>
   <message>
    <source>{name} may not be read.</source>

@@ -76,6 +76,10 @@
    <translation>Fenster &amp;schließen</translation>
   </message>
   <message>
+   <source>&amp;Collaboration</source>
+   <translation>Pro&amp;jekt</translation>
+  </message>
+  <message>
    <source>&amp;Compile the model first</source>
    <translation>Das Modell zuerst übers&amp;etzen</translation>
   </message>
@@ -168,6 +172,10 @@
    <translation>&amp;Zeiten</translation>
   </message>
   <message>
+   <source>&amp;Invite somebody…</source>
+   <translation>Jemanden ein&amp;laden…</translation>
+  </message>
+  <message>
    <source>&amp;Join</source>
    <translation>&amp;Beitreten</translation>
   </message>
@@ -182,6 +190,10 @@
   <message>
    <source>&amp;Join with a link…</source>
    <translation>Mit einem &amp;Link beitreten…</translation>
+  </message>
+  <message>
+   <source>&amp;Leave…</source>
+   <translation>&amp;Verlassen…</translation>
   </message>
   <message>
    <source>&amp;Light</source>
@@ -274,6 +286,10 @@
   <message>
    <source>&amp;Quit Potluck</source>
    <translation>Potluck &amp;beenden</translation>
+  </message>
+  <message>
+   <source>&amp;Remove Potluck…</source>
+   <translation>Potluck &amp;entfernen…</translation>
   </message>
   <message>
    <source>&amp;Remove it</source>
@@ -764,8 +780,8 @@
    <translation>Alles, was &amp;da ist</translation>
   </message>
   <message>
-   <source>All computers go back to epoch {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
-   <translation>Alle Rechner gehen zu Epoche {epoch} zurück, sobald genug Moderatoren zugestimmt haben. Spätere Schritte bleiben nicht erhalten; zu einer späteren Kopie kann man ebenso zurückgehen.</translation>
+   <source>All computers go back to step {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
+   <translation>Alle Rechner gehen zu Schritt {epoch} zurück, sobald genug Moderatoren zugestimmt haben. Spätere Schritte bleiben nicht erhalten; zu einer späteren Kopie kann man ebenso zurückgehen.</translation>
   </message>
   <message>
    <source>All cores but one</source>
@@ -1010,6 +1026,14 @@
   <message>
    <source>At these ho&amp;urs</source>
    <translation>Z&amp;u diesen Zeiten</translation>
+  </message>
+  <message>
+   <source>At this pace it gets {right} {guesses} right at {moment}.</source>
+   <translation>In diesem Tempo trifft es um {moment} {right} {guesses}.</translation>
+  </message>
+  <message>
+   <source>At this pace it gets {right} {guesses} right on {day}.</source>
+   <translation>In diesem Tempo trifft es am {day} {right} {guesses}.</translation>
   </message>
   <message>
    <source>Averaged</source>
@@ -1460,8 +1484,8 @@
    <translation>Den ganzen Link kopieren, oder die Leitung um einen mit Einladung bitten.</translation>
   </message>
   <message>
-   <source>Copy {number}: epoch {epoch}, {came}</source>
-   <translation>Kopie {number}: Epoche {epoch}, {came}</translation>
+   <source>Copy {number}: step {epoch}, {came}</source>
+   <translation>Kopie {number}: Schritt {epoch}, {came}</translation>
   </message>
   <message>
    <source>Correct it.</source>
@@ -1672,14 +1696,6 @@
    <translation>Beenden…</translation>
   </message>
   <message>
-   <source>Epoch {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each epoch, up to its share.</source>
-   <translation>In Epoche {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jeder Epoche mehr, bis zu seinem Anteil.</translation>
-  </message>
-  <message>
-   <source>Epoch {epoch}: contributions that arrived only in part: {missing}.</source>
-   <translation>Epoche {epoch}: Beiträge, die nur teilweise ankamen: {missing}.</translation>
-  </message>
-  <message>
    <source>Ever&amp;y night</source>
    <translation>&amp;Jede Nacht</translation>
   </message>
@@ -1736,8 +1752,8 @@
    <translation>Fertig</translation>
   </message>
   <message>
-   <source>Finished: epoch {epoch} was the last that was asked for.</source>
-   <translation>Fertig: Epoche {epoch} war die letzte, die verlangt war.</translation>
+   <source>Finished: step {epoch} was the last that was asked for.</source>
+   <translation>Fertig: Schritt {epoch} war der letzte, der verlangt war.</translation>
   </message>
   <message>
    <source>Finished: that was the last step that was asked for.</source>
@@ -1748,8 +1764,8 @@
    <translation>Fertig: Das Modell hat das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
   </message>
   <message>
-   <source>Finished: with epoch {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
-   <translation>Fertig: Mit Epoche {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
+   <source>Finished: with step {epoch} the collaboration has reached the end of its schedule. Nothing is computed.</source>
+   <translation>Fertig: Mit Schritt {epoch} hat das Projekt das Ende seines Plans erreicht. Es wird nichts gerechnet.</translation>
   </message>
   <message>
    <source>First contribution</source>
@@ -2104,12 +2120,16 @@
    <translation>Insgesamt</translation>
   </message>
   <message>
-   <source>In epoch {epoch} this computer's gradients were far larger than those of the others, and were scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.</source>
-   <translation>In Epoche {epoch} waren die Gradienten dieses Rechners weit größer als die der anderen und wurden verkleinert. Falls das anhält, Potluck neu starten und Arbeitsspeicher und Grafikkarte prüfen.</translation>
-  </message>
-  <message>
    <source>In order</source>
    <translation>In Ordnung</translation>
+  </message>
+  <message>
+   <source>In step {epoch} this computer's gradients were far larger than those of the others, and were scaled down. If it goes on, restart Potluck, and check this computer's memory and graphics card.</source>
+   <translation>In Schritt {epoch} waren die Gradienten dieses Rechners weit größer als die der anderen und wurden verkleinert. Falls das anhält, Potluck neu starten und Arbeitsspeicher und Grafikkarte prüfen.</translation>
+  </message>
+  <message>
+   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete the folder {folder}.</source>
+   <translation>In den Einstellungen auf der Seite „Dieser Rechner“ ausschalten, was bei der Anmeldung startet. Potluck beenden, dann den Ordner {folder} löschen.</translation>
   </message>
   <message>
    <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
@@ -3664,8 +3684,8 @@
    <translation>Potluck läuft weiter</translation>
   </message>
   <message>
-   <source>Potluck goes on as the new version when the present epoch has ended.</source>
-   <translation>Potluck läuft als neue Version weiter, sobald die jetzige Epoche zu Ende ist.</translation>
+   <source>Potluck goes on as the new version after the present step.</source>
+   <translation>Potluck läuft nach dem jetzigen Schritt als neue Version weiter.</translation>
   </message>
   <message>
    <source>Potluck goes on asking, and takes part as soon as a moderator says yes.</source>
@@ -3796,8 +3816,8 @@
    <translation>Potluck {version} ist hier: Der nächste Start nimmt es, und bis dahin läuft {running}.</translation>
   </message>
   <message>
-   <source>Potluck {version} is here: this computer goes on with it when the present epoch has ended.</source>
-   <translation>Potluck {version} ist hier: Dieser Rechner macht damit weiter, sobald die jetzige Epoche zu Ende ist.</translation>
+   <source>Potluck {version} is here: this computer goes on with it after the present step.</source>
+   <translation>Potluck {version} ist hier: Dieser Rechner macht nach dem jetzigen Schritt damit weiter.</translation>
   </message>
   <message>
    <source>Potluck {version} is there, and {running} runs.</source>
@@ -3846,6 +3866,14 @@
   <message>
    <source>Quit Potluck and repeat this: it is not used any more.</source>
    <translation>Beenden Sie Potluck und wiederholen Sie dies: Er wird nicht mehr benutzt.</translation>
+  </message>
+  <message>
+   <source>Quit Potluck, then in a terminal: pip uninstall potluck</source>
+   <translation>Potluck beenden, dann in einem Terminal: pip uninstall potluck</translation>
+  </message>
+  <message>
+   <source>Quit Potluck, then move it from Applications to the Bin.</source>
+   <translation>Potluck beenden, dann aus „Programme“ in den Papierkorb legen.</translation>
   </message>
   <message>
    <source>Quit in its menu ends everything.</source>
@@ -3906,6 +3934,10 @@
   <message>
    <source>Release one first, or ban them.</source>
    <translation>Erst eine Sperre aufheben, oder jemanden ausschließen.</translation>
+  </message>
+  <message>
+   <source>Remove Potluck</source>
+   <translation>Potluck entfernen</translation>
   </message>
   <message>
    <source>Remove one first, with --no-mirror.</source>
@@ -4030,6 +4062,10 @@
   <message>
    <source>Rules about what the system does not tell stop nothing here: {rules}.</source>
    <translation>Regeln zu dem, was das System nicht sagt, halten hier nichts an: {rules}.</translation>
+  </message>
+  <message>
+   <source>Rules of your own: none of the three.</source>
+   <translation>Eigene Regeln: keine der drei.</translation>
   </message>
   <message>
    <source>S&amp;top it now</source>
@@ -4376,8 +4412,20 @@
    <translation>Schritt des Modells, das gefragt wird</translation>
   </message>
   <message>
+   <source>Step {epoch} counted {weight} of this computer's {samples} samples: a computer that is new, or much faster than before, counts for more with each step, up to its share.</source>
+   <translation>In Schritt {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jedem Schritt mehr, bis zu seinem Anteil.</translation>
+  </message>
+  <message>
+   <source>Step {epoch} led to numbers that are not finite, so it was undone.</source>
+   <translation>Schritt {epoch} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
+  </message>
+  <message>
    <source>Step {epoch}, signed by {signed} of {members}.</source>
    <translation>Schritt {epoch}, unterschrieben von {signed} von {members}.</translation>
+  </message>
+  <message>
+   <source>Step {epoch}: contributions that arrived only in part: {missing}.</source>
+   <translation>Schritt {epoch}: Beiträge, die nur teilweise ankamen: {missing}.</translation>
   </message>
   <message>
    <source>Step {step}</source>
@@ -5036,8 +5084,8 @@
    <translation>Der zuletzt gespeicherte Stand ist unberührt; von dort geht das Training weiter.</translation>
   </message>
   <message>
-   <source>The last steps up to epoch {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
-   <translation>Die letzten Schritte dieses Rechners bis Epoche {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einer früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
+   <source>The last steps up to number {epoch} that this computer took were not kept: most others had gone on from an earlier one without it. It goes on with theirs.</source>
+   <translation>Die letzten Schritte dieses Rechners bis Nummer {epoch} wurden nicht behalten: Die meisten anderen waren ohne ihn von einem früheren aus weitergegangen. Er macht mit ihren weiter.</translation>
   </message>
   <message>
    <source>The link &amp;lasts</source>
@@ -5232,8 +5280,8 @@
    <translation>Die Moderatoren haben {collaboration} beendet. Vielen Dank für Ihren Beitrag dazu. {words}</translation>
   </message>
   <message>
-   <source>The moderators have had everybody go back to epoch {epoch}; what came after it counts no more. {words}</source>
-   <translation>Die Moderatoren haben alle zu Epoche {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
+   <source>The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}</source>
+   <translation>Die Moderatoren haben alle zu Schritt {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
   </message>
   <message>
    <source>The moderators have paused {collaboration}: nothing is computed until they go on. {words}</source>
@@ -5316,8 +5364,8 @@
    <translation>Das neueste Modell auf diesem Rechner wird geladen: Das dauert einige Sekunden…</translation>
   </message>
   <message>
-   <source>The next start goes on from the last epoch.</source>
-   <translation>Der nächste Start macht bei der letzten Epoche weiter.</translation>
+   <source>The next start goes on from the last step.</source>
+   <translation>Der nächste Start macht beim letzten Schritt weiter.</translation>
   </message>
   <message>
    <source>The notice says nothing.</source>
@@ -5574,10 +5622,6 @@
   <message>
    <source>The states of {name} in {states} are damaged.</source>
    <translation>Die Stände von {name} in {states} sind beschädigt.</translation>
-  </message>
-  <message>
-   <source>The step to epoch {epoch} led to numbers that are not finite, so it was undone.</source>
-   <translation>Der Schritt zu Epoche {epoch} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
   </message>
   <message>
    <source>The steps to epoch {epoch} led to another state than that of others.</source>
@@ -6150,6 +6194,10 @@
   <message>
    <source>This computer takes part in {name}.</source>
    <translation>Dieser Computer nimmt teil an: {name}.</translation>
+  </message>
+  <message>
+   <source>This computer trains alone: join a collaboration first, or start one.</source>
+   <translation>Dieser Rechner trainiert allein: Zuerst bei einem Projekt mitmachen oder eines gründen.</translation>
   </message>
   <message>
    <source>This computer's clock agrees with the collaboration's time again.</source>
@@ -6916,6 +6964,10 @@
    <translation>Das Gesagte ist nicht brauchbar: {error}.</translation>
   </message>
   <message>
+   <source>What you gave stays in the model.</source>
+   <translation>Was Sie gegeben haben, bleibt im Modell.</translation>
+  </message>
+  <message>
    <source>What you got by signing in lets nobody in any more.</source>
    <translation>Was die Anmeldung ergeben hat, lässt niemanden mehr herein.</translation>
   </message>
@@ -7026,6 +7078,10 @@
   <message>
    <source>Why? Everybody can read it.</source>
    <translation>Warum? Alle können es lesen.</translation>
+  </message>
+  <message>
+   <source>Windows removes it: Settings, Apps, Potluck, Uninstall.</source>
+   <translation>Windows entfernt es: Einstellungen, Apps, Potluck, Deinstallieren.</translation>
   </message>
   <message>
    <source>With a link, from a list of open ones, or one of your own. This computer trains alone where it has joined none.</source>
@@ -7288,8 +7344,20 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>Name</translation>
   </message>
   <message>
+   <source>Your settings, your key and the models that are here stay in {folder}: delete that, too, if nothing is to stay.</source>
+   <translation>Ihre Einstellungen, Ihr Schlüssel und die Modelle hier bleiben in {folder}: Auch das löschen, wenn nichts bleiben soll.</translation>
+  </message>
+  <message>
+   <source>Your software centre removes it, or in a terminal: sudo apt purge potluck</source>
+   <translation>Die Softwareverwaltung entfernt es, oder in einem Terminal: sudo apt purge potluck</translation>
+  </message>
+  <message>
    <source>Your system does not tell what the grey rules need: they would stop nothing.</source>
    <translation>Was die grauen Regeln brauchen, verrät dieses System nicht: Sie würden nichts anhalten.</translation>
+  </message>
+  <message>
+   <source>Your team {team} is number {rank} of {all}.</source>
+   <translation>Ihr Team {team} ist Nummer {rank} von {all}.</translation>
   </message>
   <message>
    <source>Your token of the hub has letters that a token cannot have.</source>
@@ -7468,8 +7536,8 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>liefert in {precision} falsche Ergebnisse</translation>
   </message>
   <message>
-   <source>go back to the model of epoch {count}, root {name}</source>
-   <translation>zurück zum Modell der Epoche {count}, Wurzel {name}</translation>
+   <source>go back to the model of step {count}, root {name}</source>
+   <translation>zurück zum Modell von Schritt {count}, Wurzel {name}</translation>
   </message>
   <message>
    <source>has come to its end</source>
@@ -8226,6 +8294,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} is {samples} behind.</source>
    <translation>{name} liegt {samples} dahinter.</translation>
+  </message>
+  <message>
+   <source>{name} lets nobody new in.</source>
+   <translation>{name} lässt niemand Neues herein.</translation>
   </message>
   <message>
    <source>{name} may not be read.</source>

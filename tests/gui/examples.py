@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from core.api import verdict as verdicts
-from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView, TrustView
+from core.api.reports import DayGift, GiftHistory, MachineView, ReceiptList, ReceiptView, TeamView, TrustView
 from core.api.score import Filled, Score
 from core.api.settings import SettingsView
 from core.api.snapshot import (
@@ -263,6 +263,7 @@ def reports() -> dict[str, object]:
         "moderation": moderation(),
         "people": people(),
         "copies": copies(),
+        "team": TeamView(name="Night readers", rank=2, teams=5, next_name="Early birds", missing=12_400),
         "trust": TrustView(mine="0123 4567 89ab cdef 0123 4567 89ab cdef", organiser="89ab cdef " * 3 + "89ab cdef"),
         "activity": notices,
     }

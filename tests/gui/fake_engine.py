@@ -28,7 +28,7 @@ from core.api.verdict import contributing, paused
 
 TOKEN = "a-token-for-tests"
 TARGET = 2048
-REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity", "moderation", "people", "copies"))
+REPORTS = frozenset(("history", "receipts", "machine", "trust", "activity", "moderation", "people", "copies", "team"))
 """What pages ask by themselves."""
 
 

@@ -33,6 +33,7 @@ REPORTS: Final = {
     "receipts": {"since": 0},
     "machine": {},
     "trust": {},
+    "team": {},
     "moderation": {},
     "activity": {},
     "settings": {},

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from core.api import verdict as verdicts
-from core.api.reports import DayGift
+from core.api.reports import DayGift, TeamView
 from core.api.snapshot import HostingView, LossView
 
 
@@ -115,6 +115,21 @@ def test_people_page_opens_at_my_row(parts, examples, qt):
     table = page.leaderboard.table
     top, bottom = table.rowAt(0), table.rowAt(table.viewport().height() - 1)
     assert top < 150 < bottom
+
+
+def test_people_page_says_where_the_team_stands(parts, examples):
+    people = parts.window.people
+    parts.window.show()
+    parts.store.put(examples.snapshot())
+    parts.window.actions_.pages["people"].trigger()
+    assert "team" in parts.asked
+    parts.window.reports.put("team", examples.reports()["team"])
+    assert "Your team Night readers is number 2 of 5. 12 400 samples more to reach Early birds." in words(people)
+    parts.window.reports.put("team", TeamView(name="Night readers", rank=1, teams=5, next_name="Night readers"))
+    assert "Your team Night readers is number 1 of 5." in words(people)
+    assert "more to reach Night" not in words(people)
+    parts.window.reports.put("team", TeamView())
+    assert "Your team" not in words(people)
 
 
 def test_people_page_leads_to_the_page_for_everybody(parts, examples, monkeypatch):

@@ -295,7 +295,7 @@ def test_about_says_who_decides_and_signs_what_waits(told, until):
     said = words(page)
     assert "Ada, Bob (you), Cleo: 2 of them have to agree." in said
     epoch = f"{amount(1200)}, root ab12cd34"
-    assert f"Ada proposes: shut out Eve; go back to the model of epoch {epoch}. Why: Noise since Sunday." in said
+    assert f"Ada proposes: shut out Eve; go back to the model of step {epoch}. Why: Noise since Sunday." in said
     assert "Mallory is held until" in said
     assert "Nobody new is let in at present." in said
     assert [*page.moderators.buttons] == ["6c844cc1"], "what is signed here needs no button"
@@ -336,7 +336,7 @@ def test_moderator_sees_distances_and_goes_back_by_keyboard(told, until):
     asked = []
     page.tending.going_back.connect(lambda number, why: asked.append((number, why)))
     QTest.keyClick(page.tending.buttons[2], Qt.Key.Key_Space)
-    assert f"All computers go back to epoch {amount(1200)}" in words(page)
+    assert f"All computers go back to step {amount(1200)}" in words(page)
     assert page.tending.why.maxLength() == 300
     QTest.keyClicks(page.tending.why, "noise")
     QTest.keyClick(page.tending.why, Qt.Key.Key_Return)

@@ -1,9 +1,11 @@
 """How numbers are written."""
 
+from datetime import datetime
+
 import pytest
 from msgspec.structs import replace
 
-from app.words import gift_text, page_text, text
+from app.words import gift_text, model_text, text
 from core.api.commands import ModelEvaluation
 from core.api.reports import DayGift, GiftHistory
 from core.api.score import FirstScore, Score
@@ -57,17 +59,16 @@ def test_an_evaluation_in_words_has_the_task_s_unit():
         text.evaluated(ModelEvaluation(epoch=1, score=Score(2.0), meaning=LossView()))
         == "Held-out loss at step 1: 2.00."
     )
-    assert page_text.details([], meaning).startswith("The curves show the loss (nats): it is 0 for")
-    assert page_text.details([], LossView()).startswith("The curves show the loss: it is 0 for")
+    assert model_text.details([], meaning).startswith("The curves show the loss (nats): it is 0 for")
+    assert model_text.details([], LossView()).startswith("The curves show the loss: it is 0 for")
 
 
 def test_guesses_stand_beside_those_of_simple_models():
     baselines = {"word frequencies": Score(6.3, 0.062), "guessing": Score(7)}
     meaning = LossView("loss", guesses="blanks", epoch=1, score=Score(4.81, 0.347), baselines=baselines)
     assert text.guessing(meaning) == "35 of 100 blanks right at step 1; word frequencies alone 6 of 100"
-    assert text.evaluated(ModelEvaluation(epoch=1, score=Score(4.81, 0.347), meaning=meaning)).endswith(
-        " 35 of 100 blanks right at step 1; word frequencies alone 6 of 100."
-    )
+    said = text.evaluated(ModelEvaluation(epoch=1, score=Score(4.81, 0.347), meaning=meaning))
+    assert said == f"{text.guessing(meaning)}.", "nats are for the curious"
     assert not text.guessing(LossView("loss", score=Score(4.81)))
     assert not text.guessing(LossView())
 
@@ -95,10 +96,51 @@ def test_step_says_when_the_last_one_is_due(examples, samples_per_s, epoch, said
     """806 steps of 2560 samples at 10 a second are 57 hours."""
     shown = examples.snapshot()
     known = replace(shown.collaboration, last_epoch=900, target_samples=2560)
-    noon = 1_795_003_200.0  # Wednesday, 18 November 2026, 12:00 UTC
     assert (
-        page_text.step(replace(shown, collaboration=known, epoch=epoch, samples_per_s=samples_per_s, time=noon)) == said
+        model_text.step(replace(shown, collaboration=known, epoch=epoch, samples_per_s=samples_per_s, time=NOON))
+        == said
     )
+
+
+NOON = 1_795_003_200.0
+"""Wednesday, 18 November 2026, 12:00 UTC."""
+
+
+def learning(examples, *, first=(10, 0.20), now=(40, 0.36), last_epoch=None):
+    """Right guesses that grow by 0.08 whenever the steps have doubled; ten steps of 2560 samples a second."""
+    shown = examples.snapshot()
+    loss = replace(shown.collaboration.loss, epoch=now[0], score=Score(4.0, now[1]))
+    known = replace(shown.collaboration, loss=loss, last_epoch=last_epoch, target_samples=2560)
+    me = replace(shown.me, first=FirstScore(first[0], Score(6.0, first[1])))
+    return replace(shown, collaboration=known, me=me, epoch=now[0], samples_per_s=0.01 * 2560, time=NOON)
+
+
+def test_goal_is_where_the_logarithm_of_the_steps_leads(examples):
+    """0.04 more are half a doubling: 40 times the root of 2, so 16.57 steps of 100 s, till 12:27:37."""
+    clock = f"{datetime.fromtimestamp(NOON + 1657).astimezone():%H:%M}"
+    said = model_text.goal(learning(examples))
+    assert said.startswith("At this pace it gets 40 of 100 blanks right at ")
+    assert said.endswith(f"{clock}.")
+    far = model_text.goal(learning(examples, first=(10, 0.20), now=(1000, 0.31)))
+    assert far.startswith("At this pace it gets 40 of 100 blanks right on ")
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        {"first": (21, 0.20)},
+        {"first": (0, 0.20)},
+        {"now": (40, 0.24)},
+        {"now": (40, 0.16)},
+        {"now": (40, 0.95)},
+        {"last_epoch": 56},
+        {"now": (2_000_000, 0.26)},
+    ],
+)
+def test_goal_is_left_out_where_nothing_tells(examples, seen):
+    assert model_text.goal(learning(examples, **seen)) == ""
+    assert model_text.goal(replace(learning(examples), samples_per_s=0.0)) == ""
+    assert model_text.goal(examples.empty()) == ""
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_person_looks_gets_and_restarts(dialog, tmp_path, until):
     assert dialog.act.text() == "&Restart with 9.0"
     dialog.act.click()
     assert asked == [1]
-    assert "when the present epoch has ended" in dialog.said.text()
+    assert "after the present step" in dialog.said.text()
     assert (tmp_path / "calls").read_text().split() == ["--show", "--check", "--get"]
 
 

@@ -9,9 +9,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from core.api.reports import TeamView
 from core.api.site_view import SitePerson
 from core.backbone.admission_log import Newcomer
+from core.base.ids import AccountId
 from core.base.site.ways import Admit, Passphrase, WaysIn
+from core.joining.own_team import OwnTeam
 from core.site.try_model import QUEUE_MAX
 from tests.process.browser import PROGRAM, browser, is_here
 from tests.process.site_sign_in import Browser, Signing, signing
@@ -74,6 +77,24 @@ def test_team_is_founded_joined_and_handed_over(tmp_path: Path) -> None:
             await ben.get("/me")
             await ben.post("/me", act="leave", sure="yes")
             assert (here.book.choices.exported, here.book.choices.teams) == ({}, {})
+
+    asyncio.run(run())
+
+
+def test_window_hears_of_the_team_and_its_place(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with signing(tmp_path, ways) as here, here.browser() as ada, here.browser() as ben:
+            accounts = [await computer(here, ada, "Ada", 1), await computer(here, ben, "Ben", 2)]
+            rows = [SitePerson(n + 1, "AB"[n], 30 - 10 * n, 1, 0, account, (1,)) for n, account in enumerate(accounts)]
+            here.site.show(view(people=tuple(rows), samples=50))
+            for each, name in ((ada, "Readers"), (ben, "Writers")):
+                await each.get("/me/team")
+                await each.post("/me/found", name=name)
+            second = TeamView(name="Writers", rank=2, teams=2, next_name="Readers", missing=10)
+            assert await OwnTeam().look(here.address, accounts[1]) == second
+            first = await OwnTeam().look(here.address, accounts[0])
+            assert (first.name, first.rank, first.missing) == ("Readers", 1, 0)
+            assert await OwnTeam().look(here.address, AccountId(b"?" * 16)) == TeamView()
 
     asyncio.run(run())
 

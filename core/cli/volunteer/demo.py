@@ -165,7 +165,7 @@ async def _watch(run: DemoRun, process: asyncio.subprocess.Process) -> DemoDone:
         with contextlib.suppress(TimeoutError):
             lines = await asyncio.wait_for(said, GOODBYE_TIMEOUT_S)
             if await asyncio.wait_for(process.wait(), GOODBYE_TIMEOUT_S) == 0:
-                raise NotRunning("The engine was told to stop.", hint="The next start goes on from the last epoch.")
+                raise NotRunning("The engine was told to stop.", hint="The next start goes on from the last step.")
             raise _ended(run.home, lines)
         return following.result()
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from core.api.commands import ModelEvaluation
-from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TeamView, TrustView
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import (
     VOLUNTEER,
@@ -62,6 +62,10 @@ class PretenceReports:
     def trust(self) -> TrustView:
         """Tell an empty fingerprint: this engine has no key."""
         return TrustView(mine="")
+
+    async def team(self) -> TeamView:
+        """Tell of no team: there is no page."""
+        return TeamView()
 
     async def experts(self, gather_s: float) -> ExpertsView:
         """The model has none."""

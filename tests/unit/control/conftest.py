@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.api.commands import ModelEvaluation
-from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TrustView
+from core.api.reports import ExpertsView, GiftHistory, MachineView, ReceiptList, TeamView, TrustView
 from core.api.score import Score
 from core.api.settings import PortTest, SettingsView
 from core.api.snapshot import LossView, Mine, Notice, Snapshot
@@ -44,6 +44,9 @@ class CardboardReports:
 
     def trust(self):
         return TrustView(mine="0123 4567")
+
+    async def team(self):
+        return TeamView(name="Readers", rank=1, teams=1)
 
     async def experts(self, gather_s):
         return ExpertsView(layers=2, places=4, time=gather_s)

@@ -28,5 +28,5 @@ def test_text_is_bounded_and_listeners_hear():
 
 def test_happening_is_kept_as_sentence_code_and_arguments():
     told = NoticeRing(lambda: 1.0).tell("info", "round.weight", epoch=3, weight=4100, samples=12_300)
-    assert told.text.startswith("Epoch 3 counted 4 100 of this computer's 12 300 samples:")
+    assert told.text.startswith("Step 3 counted 4 100 of this computer's 12 300 samples:")
     assert (told.code, told.args) == ("round.weight", {"epoch": 3, "weight": 4100, "samples": 12_300})

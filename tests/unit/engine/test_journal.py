@@ -78,7 +78,7 @@ def test_journal_tells_of_lost_work_and_shows_evaluations(tmp_path):
     assert [(point.epoch, point.loss_heldout) for point in kept.board.curve] == [(3, 2.0)]
     partly, not_kept = [notice.text for notice in notices.since(0)]
     assert "arrived only in part" in partly
-    assert "epoch 4" in not_kept
+    assert "number 4" in not_kept
 
 
 def test_failing_rounds_are_told_once_after_a_minute(tmp_path):
@@ -125,5 +125,5 @@ def test_what_moderators_decide_is_told_once(tmp_path):
     for decisions in (decided, later, later):
         again.take(AuthorityDecided(decisions, frozenset(), b"signed"))
     assert [notice.text for notice in notices.since(1)] == [
-        "The moderators have had everybody go back to epoch 60; what came after it counts no more. It was noise."
+        "The moderators have had everybody go back to step 60; what came after it counts no more. It was noise."
     ]
