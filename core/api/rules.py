@@ -139,6 +139,15 @@ AMOUNTS: Final[Mapping[str, Mapping[str, int | bool | None]]] = MappingProxyType
 """Rules that a person chooses together, by how much Potluck may take; the other rules stay."""
 
 
+def amount_of(rules: Mapping[str, object]) -> str:
+    """Which of `AMOUNTS` holds; empty: none of them.
+
+    Args:
+        rules: Values by name; there may be more than those of `AMOUNTS`.
+    """
+    return next((name for name, each in AMOUNTS.items() if each.items() <= rules.items()), "")
+
+
 def read_programs(text: str) -> list[str]:
     """Names of programs as a person lists them, with commas between them: a name can have spaces."""
     return [name for part in text.split(",") if (name := listed_name(part))]

@@ -267,7 +267,7 @@ def test_tab_reaches_every_control(asked, until):
             settings.network,
             ["upload", "download", "month", "metered", "relay", "port", "test"],
         ),
-        (settings.hours, ["grid", "words", "always", "each_night", "nights"]),
+        (settings.hours, ["always", "each_night", "nights", "grid", "words"]),
     ):
         settings.pages.setCurrentWidget(page)
         controls = {getattr(page, name): name for name in wanted}

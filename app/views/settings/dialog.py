@@ -53,8 +53,14 @@ class SettingsDialog(QDialog):
         self._buttons.rejected.connect(self.reject)
         self.pages.currentChanged.connect(self._look)
         self.network.test_asked.connect(intents.test_port)
+
+        def mark() -> None:
+            self.rules.amounts.show_rules({**self.rules.wish(), **self.owner.wish()})
+
         for page in (self.rules, self.owner):
-            self.rules.amount_chosen.connect(page.fill_in)
+            self.rules.amounts.chosen.connect(page.fill_in)
+            page.edited.connect(mark)
+        self.rules.amounts.chosen.connect(mark)
 
     @property
     def fields(self) -> dict[str, Field]:

@@ -98,9 +98,10 @@ class HoursPage(QWidget):
         column.setContentsMargins(14, 12, 14, 8)
         column.setSpacing(8)
         column.addWidget(above)
+        column.addLayout(ready)
+        column.addWidget(above)
         column.addWidget(self.grid, stretch=1)
         column.addLayout(below)
-        column.addLayout(ready)
 
 
 def _read(words: str) -> Week | None:

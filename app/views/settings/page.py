@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from msgspec import structs
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.widgets.field import Field
@@ -19,6 +20,9 @@ Read = Callable[[], Value]
 
 class SettingsPage(QScrollArea):
     """Scrolls where it is higher than the window.  Its rows are made by a page's constructor, from top to bottom."""
+
+    edited = Signal()
+    """A box or a number shows something else than before."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,6 +91,7 @@ class SettingsPage(QScrollArea):
             box: The control.
             forbids: It is ticked where the setting says no.
         """
+        box.toggled.connect(self.edited)
         self.bind(
             setting,
             field,
@@ -103,6 +108,7 @@ class SettingsPage(QScrollArea):
             box: The control.
             limit: 0 stands for no limit.
         """
+        box.valueChanged.connect(self.edited)
         self.bind(
             setting,
             field,

@@ -1,11 +1,12 @@
 """The page of the settings that says when Potluck rests."""
 
-from PySide6.QtCore import QDateTime, QPoint, Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLineEdit, QMenu, QPushButton
+from PySide6.QtCore import QDateTime, QPoint, Qt
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QMenu, QPushButton
 
+from app.views.settings.amounts import AmountRow
 from app.views.settings.page import SettingsPage
 from app.widgets.field import Field
-from app.widgets.labels import label, sentence
+from app.widgets.labels import sentence
 from app.widgets.limit_box import LimitBox
 from app.widgets.mode_row import ModeRow
 from app.widgets.whole_box import WholeBox
@@ -24,13 +25,10 @@ GIGABYTE_BYTES = 1e9
 class RulesPage(SettingsPage):
     """Three switches, and the rules that hold where these stand in the middle."""
 
-    amount_chosen = Signal(str)
-    """One of `core.api.rules.AMOUNTS`."""
-
     def __init__(self) -> None:
         super().__init__()
         tr = text.tr
-        self.amounts: dict[str, QPushButton] = {}
+        self.amounts = AmountRow()
         self.modes = {
             "computing": ModeRow(tr("Computing")),
             "gpu": ModeRow(tr("Graphics card")),
@@ -49,7 +47,7 @@ class RulesPage(SettingsPage):
         self.gpu_programs = QLineEdit(
             maxLength=PROGRAMS_MAX * (PROGRAM_LETTERS_MAX + 2), placeholderText="steam, ~/Games"
         )
-        self._make_amounts()
+        self.column.addWidget(self.amounts)
         self._make_switches()
         used = self._make_use(self.add_rows(tr("While somebody uses this computer")))
         other = self._make_otherwise(self.add_rows(tr("At other times")))
@@ -57,7 +55,7 @@ class RulesPage(SettingsPage):
         self.align(used, other, rests)
         self.column.addWidget(self._grey)
         self.column.addStretch(1)
-        self.setFocusProxy(self.amounts["quiet"])
+        self.setFocusProxy(self.amounts.buttons["quiet"])
 
     def show_machine(self, machine: MachineView) -> None:
         """Grey out the rules that stop nothing here, and offer the programs that run."""
@@ -88,29 +86,6 @@ class RulesPage(SettingsPage):
 
     def _below_button(self) -> QPoint:
         return self.add_program.mapToGlobal(self.add_program.rect().bottomLeft())
-
-    def _make_amounts(self) -> None:
-        """Buttons that fill in the rules, here and on other pages."""
-        tr = text.tr
-        words = {
-            "quiet": (tr("&Quiet"), tr("30 % of the time, less when it is warm; a card rests while you are there.")),
-            "normal": (tr("Nor&mal"), tr("All of the time, behind your programs; a card rests while you are there.")),
-            "all": (tr("All I ha&ve"), tr("All of the time, the card also while you are there.")),
-        }
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        for name, (title, note) in words.items():
-            button = QPushButton(title)
-            button.setAutoDefault(False)
-            button.setToolTip(note)
-            button.setAccessibleDescription(note)
-            button.clicked.connect(lambda _=False, name=name: self.amount_chosen.emit(name))
-            self.amounts[name] = button
-            row.addWidget(button, stretch=1)
-        self.column.addWidget(
-            label(tr("How much may it take? A button fills in the rules; Save keeps them."), bold=True)
-        )
-        self.column.addLayout(row)
 
     def _make_switches(self) -> None:
         tr = text.tr
