@@ -23,11 +23,12 @@ from app.pages.model import ModelPage
 from app.pages.page import Page
 from app.pages.people import PeoplePage
 from app.shell.menus import Menus
+from app.shell.served import ServedActions
 from app.views.actions import Actions
 from app.views.first_run.wizard import JoinDialog
 from app.views.founding.dialog import FoundDialog
-from app.views.leaving import Leaving
 from app.views.rail import Rail
+from app.views.removal import show_removal
 from app.views.settings.dialog import SettingsDialog
 from app.views.start_page import StartPage
 from app.views.status_line import NEWS_MS, StatusLine
@@ -100,7 +101,9 @@ class MainWindow(QMainWindow):
         self._make_settings = partial(SettingsDialog, intents, commands, theme, self)
         self.join = JoinDialog(commands.joining, self)
         self.founding = FoundDialog(commands.founding, self.join)
-        self.leaving = Leaving(commands.joining, self)
+        self.served = ServedActions(
+            self.actions_, commands.joining, collaborations=self.collaborations, model=self.model, over=self
+        )
         self.part_offer = TrainingPartOffer(
             store, choices, partial(TrainingPartDialog, commands.part, self), self, far=lambda: bool(self.far)
         )
@@ -199,9 +202,11 @@ class MainWindow(QMainWindow):
         actions.rule_asked.connect(lambda rule: self.settings.ask(rule))  # noqa: PLW0108 - not built before
         actions.join.triggered.connect(self.start_page.join_asked)
         actions.link_asked.connect(self.join.ask)
-        actions.leave_asked.connect(self._leave)
         elsewhere = text.tr("This is done on the computer itself.")
         actions.part_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.part_offer.ask())
+        self.menus.removal.triggered.connect(
+            lambda: show_removal(self, self.reports.machine.home if self.reports.machine is not None else "")
+        )
         actions.update_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.update_line.dialog.ask())
         for action in actions.pages.values():
             action.toggled.connect(self._show)
@@ -223,9 +228,9 @@ class MainWindow(QMainWindow):
         self.collaborations.join_asked.connect(self.join.ask)
         self.collaborations.alone_asked.connect(self.start_page.alone_asked)
         self.collaborations.keeping.went.connect(self._joined)
-        for leaving in (self.collaborations.keeping.leaving, self.leaving):
-            leaving.left.connect(lambda name: self.status.tell(text.left(name)))
-        self.leaving.failed.connect(self.show_failure)
+        self.collaborations.keeping.leaving.left.connect(lambda name: self.status.tell(text.left(name)))
+        self.served.said.connect(self.status.tell)
+        self.served.leaving.failed.connect(self.show_failure)
         self.join.joined.connect(self._joined)
         self.join.found_asked.connect(self.founding.ask)
         self.join.update_asked.connect(actions.update_asked)
@@ -256,17 +261,6 @@ class MainWindow(QMainWindow):
         self.status.tell(text.tr("You take part in {name}.", text.plain(answer.name)))
         if not answer.running:
             self.start_asked.emit()
-
-    def _leave(self) -> None:
-        """The person is asked about the collaboration that the engine was in; where it was in none, about which."""
-        if self.far:
-            self.status.tell(text.tr("This is done on the computer itself."))
-            return
-        known = self._store.snapshot.collaboration if self._store.snapshot is not None else None
-        if known is None:
-            self.actions_.pages["collaborations"].trigger()
-        else:
-            self.leaving.ask(known.id, known.name)
 
     def _show_problem(self) -> None:
         """The engine's problem, or a failed wish."""

@@ -29,7 +29,6 @@ class Menus:
         main.addAction(actions.snooze.insist)
         main.addAction(actions.evaluate)
         main.addSeparator()
-        main.addAction(actions.join)
         main.addAction(actions.settings)
         self.closing_actions = _choice_menu(
             main.addMenu(tr("When the window c&loses")),
@@ -43,6 +42,7 @@ class Menus:
         main.addSeparator()
         main.addAction(actions.close)
         main.addAction(actions.quit)
+        bar.addMenu(tr("&Collaboration")).addActions([actions.save, actions.invite, actions.join, actions.leave])
         view = bar.addMenu(tr("&View"))
         view.addActions(list(actions.pages.values()))
         view.addSeparator()
@@ -62,6 +62,7 @@ class Menus:
         about = bar.addMenu(tr("&Help"))
         about.addAction(actions.pages["about"])
         about.addAction(tr("&Newer versions…")).triggered.connect(actions.update_asked)
+        self.removal = about.addAction(tr("&Remove Potluck…"))
         main.aboutToShow.connect(self.refresh)
         view.aboutToShow.connect(self.refresh)
         for closing, action in self.closing_actions.items():

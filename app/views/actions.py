@@ -19,6 +19,9 @@ class Actions(QObject):
         evaluate: Look at the held-out text.
         settings: Show and change what Potluck may use.
         join: Take part in the collaboration of a link.
+        save: Write the newest model into a folder.
+        invite: Get a link for somebody.
+        leave: Take part in the collaboration that is served no more.
         close: Close the window.
         quit: End the window and the engine.
         pages: What the rail opens, by name, from top to bottom.
@@ -49,12 +52,16 @@ class Actions(QObject):
         self.evaluate = QAction(tr("Measure w&hat the model can do now"), self)
         self.settings = QAction(tr("&Settings…"), self)
         self.join = QAction(tr("&Join a collaboration…"), self)
+        self.save = QAction(tr("&Save the model…"), self)
+        self.invite = QAction(tr("&Invite somebody…"), self)
+        self.leave = QAction(tr("&Leave…"), self)
         self.close = QAction(tr("Close &window"), self)
         self.quit = QAction(tr("&Quit Potluck"), self)
         self.toggle.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_P))
         self.evaluate.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E))
         self.settings.setShortcuts([QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Comma), QKeySequence("Ctrl+9")])
         self.settings.setIconText(tr("Settings"))
+        self.save.setShortcut(QKeySequence(QKeySequence.StandardKey.Save))
         self.join.setShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_J))
         self.settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         self.close.setShortcut(QKeySequence(QKeySequence.StandardKey.Close))
@@ -93,6 +100,6 @@ class Actions(QObject):
         """Without an engine nothing can be asked of it."""
         connected = self._store.snapshot is not None
         self.toggle.setText(text.tr("&Pause") if self._store.contributing else text.tr("&Contribute"))
-        for action in (self.evaluate, self.settings):
+        for action in (self.evaluate, self.settings, self.save):
             action.setEnabled(connected)
         self.toggle.setEnabled(self._store.steers)

@@ -156,6 +156,44 @@ def test_member_gets_the_link_or_hears_who_has_one(answering, until, tmp_path):
     dialog.reject()
 
 
+def test_menu_invites_to_the_one_that_is_served_and_leaves_it(answering, until):
+    answering.actions_.pages["home"].trigger()
+    answering.actions_.invite.trigger()
+    assert answering.open_page == "collaborations"
+    dialog = answering.collaborations.keeping.inviting
+    until(dialog.isVisible, WAIT_MS)
+    assert dialog.windowTitle().startswith("Invite somebody")
+    press(dialog.make)
+    until(lambda: ["invite", "ab" * 32, "--uses", "20", "--days", "14"] in answering.calls(), WAIT_MS)
+    dialog.reject()
+    answering.actions_.leave.trigger()
+    leaving = answering.collaborations.keeping.leaving
+    until(lambda: hasattr(leaving, "box"), WAIT_MS)
+    assert "Kitchen words" in leaving.box.text()
+    leaving.box.reject()
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ([], "This computer trains alone: join a collaboration first, or start one."),
+        ([joined()[2]], "Old poems lets nobody new in."),
+    ],
+)
+def test_menu_says_why_nobody_can_be_invited(answering, until, tmp_path, kept, said):
+    (tmp_path / "joined").write_bytes(b"\n".join(map(msgspec.json.encode, kept)))
+    answering.actions_.invite.trigger()
+    until(lambda: said in [label.text() for label in answering.status.findChildren(QLabel)], WAIT_MS)
+    assert not answering.collaborations.keeping.inviting.isVisible()
+
+
+def test_menu_of_another_computers_window_asks_nothing(answering, until):
+    until(lambda: len(answering.collaborations.cards) == 6, WAIT_MS)
+    answering.collaborations.far, before = True, len(answering.calls())
+    answering.actions_.invite.trigger()
+    assert len(answering.calls()) == before
+
+
 def test_qr_code_has_its_quiet_edge(qt, delete):
     code = QrCode()
     code.resize(300, 300)

@@ -156,7 +156,7 @@ def test_who_is_shut_out_is_offered_to_leave(parts, examples, delete, tmp_path, 
     problem = shut_out()
     shown = examples.snapshot(verdicts.problem(problem.code, problem.message, problem.hint))
     unmeasured = msgspec.structs.replace(shown.collaboration, loss=LossView())
-    home, leaving = window.home, window.leaving
+    home, leaving = window.home, window.served.leaving
     parts.store.put(msgspec.structs.replace(shown, collaboration=None))
     QTest.mouseClick(home.offers[0], Qt.MouseButton.LeftButton)
     assert window.open_page == "collaborations", "no session tells which one it was: the list of all does"

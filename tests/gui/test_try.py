@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
 
 from app.commands.line_command import LineCommand
 from app.commands.trying import ModelTalk
@@ -200,6 +201,17 @@ def test_model_is_saved_into_a_new_folder_of_its_name(row, until, tmp_path):
     until(row.button.isEnabled, 20_000)
     assert row.said.text() == f"The model after step 94 is in {tmp_path}/Kitchen-words--all-of-them-2."
     assert row.open.isVisible()
+
+
+def test_menu_asks_where_the_model_goes(parts, examples, monkeypatch):
+    asked = []
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *words: asked.append(words) or "")
+    parts.window.show()
+    assert not parts.window.actions_.save.isEnabled()
+    parts.store.put(examples.snapshot())
+    parts.window.actions_.save.trigger()
+    assert parts.window.open_page == "model"
+    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app.looks.language import LANGUAGES
+from app.views.settings.hours import NIGHTS
 from app.words import page_text
 from core.api import verdict as verdicts
+from core.api.week import read_week, week_text
 
 FOUND_S = 20.0
 LOOK_S, POINT_S, CLICK_S, KEY_S = 1.35, 1.1, 0.2, 0.28
@@ -87,3 +89,50 @@ def test_off_switch_is_found(opened):
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
     assert opened.calls == ["pause"]
     assert opened.store.verdict.code == "changing", "seen at once"
+
+
+def menu_s(window, action):
+    """Seconds until an entry of the menu bar's menus is clicked, where all titles and entries before it are read."""
+    before = []
+    for title in window.menuBar().actions():
+        before.append(title.text())
+        if action in (entries := title.menu().actions()):
+            before += [entry.text() for entry in entries[: entries.index(action) + 1]]
+            break
+    else:
+        raise AssertionError(action.text())
+    words = sum(len(LETTER.sub("", one).split()) for one in before)
+    return 2 * (LOOK_S + POINT_S + CLICK_S) + READ_S * words
+
+
+@pytest.mark.parametrize("what", ["save", "invite", "leave", "remove"])
+def test_what_is_done_once_is_in_a_menu(opened, what):
+    actions, menus = opened.window.actions_, opened.window.menus
+    found = {"save": actions.save, "invite": actions.invite, "leave": actions.leave, "remove": menus.removal}[what]
+    assert menu_s(opened.window, found) <= FOUND_S
+
+
+def test_nights_only_are_found(opened, examples, qt):
+    """Settings in the rail, Hours above the dialog's pages, the button, Save."""
+    window = opened.window
+    (rail,) = [button for button in window.rail.buttons if button.defaultAction() is window.actions_.settings]
+    assert seen_at_once(rail, window)
+    rail.click()
+    dialog = window.settings
+    dialog.show_answer("settings", examples.settings())
+    qt.processEvents()
+    tabs = dialog.pages.tabBar()
+    hours = dialog.pages.indexOf(dialog.hours)
+    QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=tabs.tabRect(hours).center())
+    qt.processEvents()
+    assert dialog.pages.currentWidget() is dialog.hours
+    assert seen_at_once(dialog.hours.each_night, dialog)
+    read = [one.text() for one in window.rail.buttons] + [tabs.tabText(place) for place in range(hours + 1)]
+    above = [one for one in dialog.hours.findChildren(QLabel) if one.isVisibleTo(dialog)]
+    night = dialog.hours.each_night.mapTo(dialog, QPoint()).y()
+    read += [one.text() for one in above if one.mapTo(dialog, QPoint()).y() <= night]
+    words = sum(len(LETTER.sub("", one).split()) for one in read)
+    assert 3 * (LOOK_S + POINT_S + CLICK_S) + READ_S * words <= FOUND_S
+    QTest.mouseClick(dialog.hours.each_night, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(dialog.save, Qt.MouseButton.LeftButton)
+    assert ("configure", {"hours": week_text(read_week(NIGHTS))}) in opened.calls

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from PySide6.QtCore import QDateTime, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QProgressBar
+from PySide6.QtWidgets import QLabel, QMessageBox, QProgressBar
 
 from app.looks.choices import Closing, ThemeChoice
 from app.looks.theme import DARK
 from app.views import status_line
+from app.views.removal import CHECKOUT, how_to_remove
 from app.words import page_text, text
 from core.api import verdict as verdicts
 from core.api.snapshot import Notice
@@ -228,6 +229,34 @@ def test_menus_remember(parts):
     assert parts.choices.theme is ThemeChoice.DARK
     assert parts.theme.colours is DARK
     menus.theme_actions[ThemeChoice.LIGHT].trigger()
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "said"),
+    [
+        ({"POTLUCK_LAUNCHER": "/usr/bin/potluck"}, "linux", "sudo apt purge potluck"),
+        (
+            {"POTLUCK_PROGRAM": "/opt/pot\nluck", "POTLUCK_LAUNCHER": "/opt/x"},
+            "linux",
+            "delete the folder /opt/pot luck.",
+        ),
+        ({"POTLUCK_PROGRAM": "C:/Potluck"}, "win32", "Windows removes it"),
+        ({"POTLUCK_PROGRAM": "/Applications/Potluck.app"}, "darwin", "to the Bin."),
+        ({}, "linux", "pip uninstall potluck"),
+    ],
+)
+def test_removal_is_told_by_how_it_came(environ, platform, said, tmp_path):
+    assert said in how_to_remove(environ, platform, tmp_path)
+
+
+def test_removal_from_the_menu_names_what_stays(parts, examples):
+    parts.window.show()
+    parts.window.reports.put("machine", examples.reports()["machine"])
+    parts.window.menus.removal.trigger()
+    (box,) = parts.window.findChildren(QMessageBox)
+    assert str(CHECKOUT) in box.text()
+    assert "stay in /home/bee/.local/share/potluck" in box.informativeText()
+    box.reject()
 
 
 def test_odd_snapshots_do_not_hurt(parts, examples):
