@@ -156,7 +156,7 @@ def test_member_gets_the_link_or_hears_who_has_one(answering, until, tmp_path):
     dialog.reject()
 
 
-def test_menu_invites_to_the_one_that_is_served_and_leaves_it(answering, until):
+def test_menu_invites_to_what_is_served_and_leaves_it(answering, until):
     answering.actions_.pages["home"].trigger()
     answering.actions_.invite.trigger()
     assert answering.open_page == "collaborations"

@@ -114,7 +114,7 @@ def test_night_begins_with_another_share(tmp_path):
     asyncio.run(go())
 
 
-def test_hot_processor_slows_training_and_a_loud_fan_stops_it(tmp_path):
+def test_heat_slows_training_and_a_loud_fan_stops_it(tmp_path):
     """The kernel's files of sensors are others' here; all that reads them is real."""
     sensors = tmp_path / "class"
     sensors.mkdir()
@@ -143,7 +143,7 @@ def test_hot_processor_slows_training_and_a_loud_fan_stops_it(tmp_path):
 
 
 @pytest.mark.parametrize(("rule", "limit", "why"), [("meter_max", 30, "meter_high"), ("meter_min", 400, "meter_low")])
-def test_price_in_a_file_and_surplus_of_a_program_stop_it(tmp_path, rule, limit, why):
+def test_price_and_surplus_of_a_meter_stop_it(tmp_path, rule, limit, why):
     meter, said = tmp_path / "meter", tmp_path / "said"
     said.write_text("312 W" if rule == "meter_min" else "31.5 ct/kWh")
     if rule == "meter_min":
