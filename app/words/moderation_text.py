@@ -13,6 +13,7 @@ from core.api.moderation import (
     ModerationView,
     PeopleView,
     ProposalView,
+    whom,
 )
 from core.api.numbers import amount
 
@@ -105,9 +106,7 @@ def _change(one: DecisionChange) -> str:
         ModerationAct.GO_BACK: tr("go back to the model of step {count}, root {name}"),
         ModerationAct.OTHER: tr("change {words} in a way that has no word here"),
     }
-    named = one.act in {ModerationAct.BACKBONE, ModerationAct.RETIRE, ModerationAct.STOLEN}
-    name = f"{one.name} ({one.key[:16]})" if named else one.name or one.key[:8]
-    return said[one.act].format(name=name, words=one.words, count=amount(one.count))
+    return said[one.act].format(name=whom(one), words=one.words, count=amount(one.count))
 
 
 def parts_note(view: PeopleView) -> str:

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-ID_LETTERS = 8
-"""Length of a proposal's id."""
+ID_LETTERS: Final = 32
+"""Length of a proposal's id: of fewer, an author could find another proposal with the id that others have read."""
 
 
 ALL_PAUSED: Final = "all_paused"
@@ -127,9 +127,18 @@ CHANGES = {
 
 def change_text(one: DecisionChange) -> str:
     """What a change does, after the name of who makes it."""
-    named = one.act in {ModerationAct.BACKBONE, ModerationAct.RETIRE, ModerationAct.STOLEN}
-    name = f"{one.name} ({one.key[:16]})" if named else one.name or one.key[:16]
-    return CHANGES[one.act].format(name=name, words=one.words or "no address", count=one.count)
+    return CHANGES[one.act].format(name=whom(one), words=one.words or "no address", count=one.count)
+
+
+def whom(one: DecisionChange) -> str:
+    """The name of whom a change is about; where its author has chosen that, also the key, and what others call it."""
+    match one.act:
+        case ModerationAct.ADD:
+            known = f"{one.words}, " if one.words not in {"", one.name} else ""
+            return f"{one.name} ({known}{one.key[:16]})"
+        case ModerationAct.BACKBONE | ModerationAct.RETIRE | ModerationAct.STOLEN:
+            return f"{one.name} ({one.key[:16]})"
+    return one.name or one.key[:16]
 
 
 class ProposalView(msgspec.Struct, frozen=True):

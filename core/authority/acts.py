@@ -12,12 +12,12 @@ from core.authority.decisions import NOTICES_MAX, WORDS_MAX, Announcement, End, 
 from core.authority.documents import Document
 from core.authority.holds import HeldPerson
 from core.authority.issuers import ISSUER_NAME_BYTES_MAX, PLACES_MAX, RETIRING_S, Issuer, IssuerPlace
-from core.authority.proposals import Proposal
+from core.authority.proposals import Proposal, is_understood
 from core.authority.records import AuthorityRecords
 from core.authority.roles import FOUNDER_NAME, NAME_BYTES_MAX, Moderator, Roles, usual_threshold
 from core.authority.view import proposal_id
 from core.base.ids import PeerId
-from core.base.problems import BadInput, quoted
+from core.base.problems import BadInput, NotTrusted, quoted
 from core.base.signing import Signer
 
 DAY_S = 24 * 3600
@@ -52,7 +52,10 @@ def signed_wish(
         raise BadInput("These are {count} letters.", len(wish.words), WORDS_MAX, hint="Say it in {most}.")
     match wish.act:
         case ModerationAct.SIGN:
-            proposal = _proposal(records, wish.who)
+            proposal = proposal_called(records, wish.who)
+            if not is_understood(proposal):
+                unknown = "This proposal says something that this version of Potluck does not know."
+                raise BadInput(unknown, hint="Update Potluck, and look at it again.")
             if not (isinstance(proposal.content, Roles) and signer.peer_id in proposal.content.keys):
                 check_moderator(records, signer.peer_id)  # who shall become one may agree to that
             return records.seal.countersign(proposal.document, signer)
@@ -162,11 +165,32 @@ def _issuers(records: AuthorityRecords, now: float, wish: ModerationWish) -> lis
     return [*(one for one in lasting if one.key != key), changed]
 
 
-def _proposal(records: AuthorityRecords, said: str) -> Proposal:
-    found = [one for one in records.proposals if said and proposal_id(one.document).startswith(said.lower())]
-    if len(found) != 1:
+def proposal_called(records: AuthorityRecords, said: str) -> Proposal:
+    """The proposal with this id.
+
+    Raises:
+        BadInput: there is none.
+    """
+    found = [one for one in records.proposals if proposal_id(one.document) == said.lower()]
+    if not found:
         raise BadInput("No proposal is called {words}.", quoted(said), hint="List them with: potluck moderate")
     return found[0]
+
+
+def new_way_back(records: AuthorityRecords, said: str) -> GoBack | None:
+    """To what everybody goes back by the proposal with this id, which people cannot tell by its digest; None: nobody.
+
+    Raises:
+        BadInput: there is no such proposal.
+    """
+    back = getattr(proposal_called(records, said).content, "back", None)
+    return None if back == records.decisions.back else back
+
+
+def no_such_copy() -> NotTrusted:
+    """The problem that a proposal leads to a model which is no copy's."""
+    hint = "Do not sign it before its author has told what it is: see the copies with potluck moderate copies."
+    return NotTrusted("The model to which this proposal goes back does not come from any copy here.", hint=hint)
 
 
 def copy_number(said: str) -> int:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from core.authority import decisions
 from core.authority.documents import Document, DocumentKind, DocumentSeal
+from core.authority.roles import SCHEMA as ROLES
 from core.authority.roles import Roles, read_roles
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem
@@ -40,6 +41,13 @@ def proposal_of(document: Document) -> Proposal:
         return Proposal(document, roles, PeerId(roles.author), roles.at)
     decided = decisions.SCHEMA.decode(document.body)
     return Proposal(document, decided, PeerId(decided.author), decided.number)
+
+
+def is_understood(proposal: Proposal) -> bool:
+    """Whether a proposal says nothing but what this version reads in it, so that people see all that they sign."""
+    content = proposal.content
+    read = ROLES.encode(content) if isinstance(content, Roles) else decisions.SCHEMA.encode(content)
+    return read == proposal.document.body
 
 
 class Proposals:

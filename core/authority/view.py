@@ -125,14 +125,14 @@ def changes(
     if isinstance(after, Decisions) and isinstance(before, Decisions):
         yield from _decision_changes(before, after, names)
     elif isinstance(after, Roles) and isinstance(before, Roles):
-        yield from _role_changes(before, after)
+        yield from _role_changes(before, after, names)
         yield from _issuer_changes(before, after, founder)
 
 
-def _role_changes(before: Roles, after: Roles) -> Iterator[DecisionChange]:
+def _role_changes(before: Roles, after: Roles, names: Names) -> Iterator[DecisionChange]:
     for one in after.moderators:
         if one.key not in before.keys:
-            yield DecisionChange(ModerationAct.ADD, one.name, one.key.hex())
+            yield DecisionChange(ModerationAct.ADD, one.name, one.key.hex(), names(PeerId(one.key)))
     for one in before.moderators:
         if one.key not in after.keys:
             yield DecisionChange(ModerationAct.REMOVE, one.name, one.key.hex())

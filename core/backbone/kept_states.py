@@ -11,14 +11,14 @@ import os
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_bytes, token_hex
+from secrets import token_hex
 from typing import Final
 
 import msgspec
 
 from core.authority.decisions import GoBack
 from core.backbone.derived_root import derive_root
-from core.base.ids import PeerId
+from core.base.ids import PeerId, hashed_key
 from core.base.problems import BadInput, Damaged, Problem, RemoteProblem, WireProblem
 from core.base.state_header import (
     HEADER_BYTES_MAX,
@@ -114,13 +114,14 @@ def note_loss(folder: Path, number: int, loss: float | None) -> None:
         _LOG.warning("the loss of a copy of the model is not noted: %s", problem)
 
 
-def way_back(folder: Path, number: int, manifest: bytes) -> GoBack:
-    """What moderators sign to have everybody go back to a copy.
+def way_back(folder: Path, number: int, manifest: bytes, chosen: GoBack | None = None) -> GoBack:
+    """What moderators sign to have everybody go back to a copy: the same wherever that copy is.
 
     Args:
         folder: Folder of the copies.
         number: The copy's.
         manifest: The collaboration's id.
+        chosen: To what everybody has gone back before: each going back has a root of its own; None: they have not.
 
     Raises:
         BadInput: there is no such copy, or it is another collaboration's, which somebody has put there.
@@ -137,7 +138,9 @@ def way_back(folder: Path, number: int, manifest: bytes) -> GoBack:
         if header is not None and header.manifest != manifest.hex():  # nobody could load it
             message, hint = "The checkpoint {name} is of another collaboration.", "Choose another one."
             raise BadInput(message, copies[number].path.name, hint=hint)
-        return derive_root(copies[number].path, part, token_bytes(ORIGIN_BYTES))
+        before, lineage = b"" if chosen is None else chosen.root, "" if header is None else header.lineage
+        origin = hashed_key(b"way back", manifest, bytes.fromhex(lineage), before)[:ORIGIN_BYTES]
+        return derive_root(copies[number].path, part, origin)
     except OSError as error:
         raise problem_of(error, copies[number].path) from error
     finally:

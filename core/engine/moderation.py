@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from core.api import moderation as api
-from core.authority.acts import copy_number, key_of, signed_wish
+from core.authority.acts import copy_number, key_of, new_way_back, no_such_copy, signed_wish
 from core.authority.audit import AuditLine
 from core.authority.changes import check_moderator
+from core.authority.decisions import GoBack
 from core.authority.view import moderation_view, outcome
 from core.backbone.desk_messages import ModeratorAct, ModeratorAnswer
 from core.backbone.moderators.audit_log import SHOWN, AuditHeads, audit_view
@@ -126,10 +127,27 @@ class Moderation:
         session, key, back = self._session(), self._installation.key, None
         if wish.act is api.ModerationAct.GO_BACK:
             back = (await self._ask(ModeratorAct.COPIES, copy_number(wish.who)))[1].back
+        if wish.act is api.ModerationAct.SIGN:
+            await self._check_way_back(new_way_back(session.authority, wish.who))
         document = signed_wish(session.authority, key, self._installation.clock.now(), wish, self._find, back)
         if not session.learn_records(session.authority.seal.written(document)):
             raise Problem("Nothing has changed: you have signed that, or something else was decided meanwhile.")
         return outcome(session.authority, document)
+
+    async def _check_way_back(self, back: GoBack | None) -> None:
+        """See that everybody would go back to a copy that a backbone keeps, before that is signed.
+
+        Raises:
+            NotTrusted: no copy leads there.
+            Problem: no backbone answers.
+        """
+        if back is None:
+            return
+        listed = (await self._ask(ModeratorAct.COPIES))[1].copies
+        for one in () if listed is None else listed.copies:
+            if one.epoch == back.epoch and (await self._ask(ModeratorAct.COPIES, one.number))[1].back == back:
+                return
+        raise no_such_copy()
 
     async def _ask(self, act: ModeratorAct, number: int = 0) -> tuple[PeerId, ModeratorAnswer]:
         (link, _), installation = self._session().place, self._installation

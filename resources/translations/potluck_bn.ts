@@ -1620,6 +1620,10 @@
    <translation>সরিয়ে দিন</translation>
   </message>
   <message>
+   <source>Do not sign it before its author has told what it is: see the copies with potluck moderate copies.</source>
+   <translation>এটি কী তা এর লেখক না বলা পর্যন্ত সই করবেন না: অনুলিপিগুলি দেখুন potluck moderate copies দিয়ে।</translation>
+  </message>
+  <message>
    <source>Do not trust this file.</source>
    <translation>এই ফাইল বিশ্বাস করবেন না।</translation>
   </message>
@@ -5240,6 +5244,10 @@
    <translation>শুরু করার মডেলের নিজের টোকেনাইজার আছে।</translation>
   </message>
   <message>
+   <source>The model to which this proposal goes back does not come from any copy here.</source>
+   <translation>এই প্রস্তাব যে মডেলে ফিরে যায়, তা এখানকার কোনো অনুলিপি থেকে আসে না।</translation>
+  </message>
+  <message>
    <source>The model was not saved.</source>
    <translation>মডেল সংরক্ষণ হয়নি।</translation>
   </message>
@@ -6384,6 +6392,10 @@
    <translation>এই পাসফ্রেজ খুব ছোট বা ব্যবহার করা যায় না।</translation>
   </message>
   <message>
+   <source>This proposal says something that this version of Potluck does not know.</source>
+   <translation>এই প্রস্তাবে এমন কিছু আছে যা Potluck-এর এই সংস্করণ জানে না।</translation>
+  </message>
+  <message>
    <source>This recipe is being trained here already.</source>
    <translation>এই রেসিপির প্রশিক্ষণ এখানে আগেই চলছে।</translation>
   </message>
@@ -6726,6 +6738,10 @@
   <message>
    <source>Update Potluck here.</source>
    <translation>এখানে Potluck হালনাগাদ করুন।</translation>
+  </message>
+  <message>
+   <source>Update Potluck, and look at it again.</source>
+   <translation>Potluck হালনাগাদ করুন, তারপর এটি আবার দেখুন।</translation>
   </message>
   <message>
    <source>Update Potluck, if the collaboration is of a newer version; else ask for its link again.</source>

@@ -1620,6 +1620,10 @@
    <translation>Ausblenden</translation>
   </message>
   <message>
+   <source>Do not sign it before its author has told what it is: see the copies with potluck moderate copies.</source>
+   <translation>Nicht unterschreiben, bevor gesagt ist, was es ist: Die Kopien zeigt potluck moderate copies.</translation>
+  </message>
+  <message>
    <source>Do not trust this file.</source>
    <translation>Dieser Datei sollten Sie nicht trauen.</translation>
   </message>
@@ -5240,6 +5244,10 @@
    <translation>Das Modell, mit dem begonnen wird, hat seinen Tokenizer.</translation>
   </message>
   <message>
+   <source>The model to which this proposal goes back does not come from any copy here.</source>
+   <translation>Das Modell, zu dem dieser Vorschlag zurückkehrt, kommt von keiner Kopie hier.</translation>
+  </message>
+  <message>
    <source>The model was not saved.</source>
    <translation>Das Modell wurde nicht gespeichert.</translation>
   </message>
@@ -6384,6 +6392,10 @@
    <translation>Diese Passphrase ist zu kurz oder nicht verwendbar.</translation>
   </message>
   <message>
+   <source>This proposal says something that this version of Potluck does not know.</source>
+   <translation>Dieser Vorschlag sagt etwas, das diese Version von Potluck nicht kennt.</translation>
+  </message>
+  <message>
    <source>This recipe is being trained here already.</source>
    <translation>Dieses Rezept wird hier schon trainiert.</translation>
   </message>
@@ -6726,6 +6738,10 @@
   <message>
    <source>Update Potluck here.</source>
    <translation>Aktualisiere Potluck hier.</translation>
+  </message>
+  <message>
+   <source>Update Potluck, and look at it again.</source>
+   <translation>Potluck aktualisieren, und ihn noch einmal ansehen.</translation>
   </message>
   <message>
    <source>Update Potluck, if the collaboration is of a newer version; else ask for its link again.</source>

@@ -2,13 +2,16 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from core.api.moderation import ModerationAct, ModerationWish
 from core.authority.acts import signed_wish
+from core.authority.changes import new_decisions
 from core.authority.decisions import GoBack
+from core.authority.view import proposal_id
 from core.backbone.charter import keep_document, read_charter_records
 from core.backbone.desk_messages import MODERATOR_ANSWERS, ModeratorAct, ModeratorAnswer, ModeratorQuestion
 from core.backbone.fresh_requests import SIGNED_S
@@ -19,6 +22,7 @@ from core.base.problems import BadInput, NotTrusted
 from core.base.signing import KeyPair
 from core.base.state_header import ORIGIN_BYTES
 from core.base.wire import PROTOCOL
+from core.engine.moderation import Moderation
 from core.joining.signed_questions import ask_moderator
 from core.net.clock import Clock
 from tests.attacks.test_accounts import Street, on, refused
@@ -69,7 +73,7 @@ def test_moderator_without_the_copies_learns_how_to_go_back(tmp_path: Path) -> N
         assert back == again, "two who propose the same say the same"
         assert isinstance(back, GoBack)
         mine = way_back(street.charter.folder / STATES, 1, street.charter.manifest.id)
-        assert (back.epoch, back.source) == (mine.epoch, mine.source)
+        assert back == mine, "at each backbone the same"
         records = read_charter_records(street.charter)
         wish = ModerationWish(act=ModerationAct.GO_BACK, who="1")
         document = signed_wish(records, street.charter.authority, Clock().now(), wish, lambda _: (), back)
@@ -116,8 +120,38 @@ def test_answer_about_another_copy_is_refused(tmp_path: Path, monkeypatch: pytes
     async def visit(street: Street) -> None:
         moderated(street)
         desk = "core.backbone.moderators.moderator_desk.way_back"
-        monkeypatch.setattr(desk, lambda folder, _, manifest: way_back(folder, 2, manifest))
+        monkeypatch.setattr(desk, lambda folder, _, *more: way_back(folder, 2, *more))
         await refused(copies(street, keys("ada"), 1), "another copy than was asked for")
+
+    on(tmp_path, visit)
+
+
+def test_way_back_to_no_copy_is_not_signed(tmp_path: Path) -> None:
+    """Its digest says nothing to people, and anybody may give the file that has it."""
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        records, now = read_charter_records(street.charter), Clock().now()
+        agree = ModerationWish(act=ModerationAct.AGREE, count=2)
+        two = signed_wish(records, street.charter.authority, now, agree, lambda _: ())
+        keep_document(street.charter, records, records.seal.countersign(two, keys("ada")))
+        assert records.roles.threshold == 2
+        back = (await copies(street, keys("ada"), 1)).back
+        assert back is not None
+        here = SimpleNamespace(key=keys("ben"), clock=SimpleNamespace(now=lambda: NOW))
+        learn = lambda signed: records.learn(signed, now)  # noqa: E731
+        part = SimpleNamespace(authority=records, place=(street.link, None), learn_records=learn)
+        ben = Moderation(here, lambda: part)  # type: ignore[arg-type, return-value]
+        own = msgspec.structs.replace(back, digest=bytes(32))
+        for second, wanted in enumerate((own, msgspec.structs.replace(own, epoch=3), back)):
+            proposal = new_decisions(records, keys("ada"), now + second, back=wanted)
+            assert records.take(proposal, now)
+            signing = ben.act(ModerationWish(act=ModerationAct.SIGN, who=proposal_id(proposal)))
+            if wanted == back:
+                assert (await signing).done
+            else:
+                await refused(signing, "does not come from any copy")
+        assert records.decisions.back == back
 
     on(tmp_path, visit)
 

@@ -84,7 +84,7 @@ class ModeratorDesk:
         )
         self._one = asyncio.Lock()
         self._ways: dict[int, asyncio.Task[GoBack]] = {}
-        """Ways back that were asked for, by the copy's number: two who propose the same say the same."""
+        """Ways back that were asked for, by the copy's number: a copy is read once."""
         self._chosen: GoBack | None = None
         """To what everybody had gone back when these were made: each going back has a root of its own."""
 
@@ -125,15 +125,15 @@ class ModeratorDesk:
             self._chosen = chosen
         failed = number in self._ways and self._ways[number].done() and self._ways[number].exception() is not None
         if number not in self._ways or failed:
-            self._ways[number] = asyncio.create_task(self._derived(number))
+            self._ways[number] = asyncio.create_task(self._derived(number, chosen))
         try:
             return await asyncio.wait_for(asyncio.shield(self._ways[number]), PATIENCE_S)
         except TimeoutError:
             raise Busy("The backbone reads that copy.", hint="Ask again in a minute.") from None
 
-    async def _derived(self, number: int) -> GoBack:
+    async def _derived(self, number: int, chosen: GoBack | None) -> GoBack:
         async with self._one:
-            return await asyncio.to_thread(way_back, self._folder, number, self._manifest_id)
+            return await asyncio.to_thread(way_back, self._folder, number, self._manifest_id, chosen)
 
 
 class PageDesk:

@@ -46,8 +46,10 @@ async def _copies(args: argparse.Namespace) -> int:
         return 0
     charter = load_charter(args.charter.expanduser().absolute())
     folder = charter.folder / STATES
-    check_moderator(read_charter_records(charter), charter.authority.peer_id)
-    back = await asyncio.to_thread(way_back, folder, args.back_to, charter.manifest.id)
+    known = read_charter_records(charter)
+    check_moderator(known, charter.authority.peer_id)
+    chosen = known.decisions.back
+    back = await asyncio.to_thread(way_back, folder, args.back_to, charter.manifest.id, chosen)
     async with only_command(charter):
         records = read_charter_records(charter)
         document = new_decisions(records, charter.authority, Clock().now(), back=back, words=args.words)

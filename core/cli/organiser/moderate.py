@@ -14,12 +14,13 @@ import msgspec
 
 from core.api import moderation as api
 from core.api.numbers import moment_text
-from core.authority.acts import copy_number, key_of, signed_wish
+from core.authority.acts import copy_number, key_of, new_way_back, no_such_copy, signed_wish
 from core.authority.changes import check_moderator
+from core.authority.decisions import GoBack
 from core.authority.view import moderation_view, outcome
 from core.backbone.charter import admissions, keep_document, load_charter, only_command, read_charter_records
 from core.backbone.desk_messages import ModeratorAct
-from core.backbone.kept_states import STATES, way_back
+from core.backbone.kept_states import STATES, kept_copies, way_back
 from core.backbone.link import link_to
 from core.backbone.moderators.audit_log import AuditLog, audit_view
 from core.backbone.remembered import read_ports
@@ -213,14 +214,20 @@ class _CharterKey:
     async def _act(self, wish: api.ModerationWish) -> api.ModerationOutcome:
         async with only_command(self._charter):
             records = read_charter_records(self._charter)
-            back = None
+            back, known = None, records.decisions.back
             if wish.act is api.ModerationAct.GO_BACK:
                 check_moderator(records, self._charter.authority.peer_id)
-                states, manifest = self._charter.folder / STATES, self._charter.manifest.id
-                back = await asyncio.to_thread(way_back, states, copy_number(wish.who), manifest)
+                back = await asyncio.to_thread(self._way_back, copy_number(wish.who), known)
+            if wish.act is api.ModerationAct.SIGN and (wanted := new_way_back(records, wish.who)) is not None:
+                copies = [one.number for one in kept_copies(self._charter.folder / STATES) if one.epoch == wanted.epoch]
+                if wanted not in [await asyncio.to_thread(self._way_back, number, known) for number in copies]:
+                    raise no_such_copy()
             document = signed_wish(records, self._charter.authority, Clock().now(), wish, self._find, back)
             keep_document(self._charter, records, document)
         return outcome(records, document)
+
+    def _way_back(self, number: int, chosen: GoBack | None) -> GoBack:
+        return way_back(self._charter.folder / STATES, number, self._charter.manifest.id, chosen)
 
     def _find(self, said: str) -> list[PeerId]:
         key = key_of(said)

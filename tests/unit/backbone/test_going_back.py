@@ -70,7 +70,7 @@ def test_derived_root_has_the_numbers_and_another_name(charter: Path) -> None:
     headers = [header_of(path.read_bytes()[:HEADER_BYTES_MAX]) for path in (source, made.path)]
     assert headers[0].lineage != headers[1].lineage
     assert (headers[1].ancestors, headers[1].means, headers[1].ledger) == ("", "", b"who")
-    again = way_back(charter / STATES, 1, MANIFEST.id)
+    again = way_back(charter / STATES, 1, MANIFEST.id, back)
     assert again.root[-ORIGIN_BYTES:] != back.root[-ORIGIN_BYTES:], "each has an origin of its own"
 
 
@@ -101,7 +101,7 @@ def test_backbone_goes_back_once(charter: Path) -> None:
     newest = kept.newest()
     assert newest is not None
     assert newest.name == StateName(back.epoch, back.root), "also after a restart"
-    undone = way_back(charter / STATES, 2, MANIFEST.id)
+    undone = way_back(charter / STATES, 2, MANIFEST.id, back)
     assert kept.go_back(undone) is not None, "what was undone can be gone back to"
 
 

@@ -7,10 +7,15 @@ import msgspec
 import pytest
 
 from core.__main__ import main
+from core.authority.changes import new_decisions, new_roles
+from core.authority.roles import Moderator
+from core.authority.view import proposal_id
 from core.backbone import charter as charters
-from core.backbone.charter import Charter, read_charter_records
-from core.backbone.kept_states import KeptStates
+from core.backbone.charter import Charter, keep_document, read_charter_records
+from core.backbone.kept_states import STATES, KeptStates, way_back
+from core.net.clock import Clock
 from tests.unit.backbone.test_kept_states import NAMES, fetched
+from tests.unit.net.people import id_of, keys
 from tests.unit.training.small import MANIFEST
 
 
@@ -52,3 +57,18 @@ def test_going_back_for_a_long_reason_is_refused(charter: Charter, capsys: pytes
     assert main(words) == 2
     assert "too long" in capsys.readouterr().err
     assert read_charter_records(charter).decisions.back is None
+
+
+def test_charter_signs_the_way_back_to_a_copy_alone(charter: Charter, capsys: pytest.CaptureFixture[str]) -> None:
+    records, now = read_charter_records(charter), Clock().now()
+    founder = Moderator(charter.authority.peer_id, "the founder")
+    three = [founder, *(Moderator(id_of(name), name) for name in ("ada", "ben"))]
+    list_ = new_roles(records, charter.authority, now, moderators=three, threshold=2)
+    keep_document(charter, records, records.seal.countersign(list_, keys("ada")))
+    true = way_back(charter.folder / STATES, 1, charter.manifest.id)
+    for back, code in ((msgspec.structs.replace(true, digest=bytes(32)), 2), (true, 0)):
+        proposal = new_decisions(records, keys("ada"), now, back=back)
+        keep_document(charter, records, proposal)
+        assert main(["moderate", "sign", proposal_id(proposal), "--charter", str(charter.folder)]) == code
+        assert ("does not come from any copy" in capsys.readouterr().err) is (code == 2)
+    assert read_charter_records(charter).decisions.back == true
