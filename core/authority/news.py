@@ -19,12 +19,12 @@ from msgspec import Meta
 
 from core.authority.decisions import Decisions
 from core.authority.documents import BODY_BYTES_MAX, MARK_BYTES, Document
-from core.authority.records import AuthorityRecords
+from core.authority.records import AuthorityRecords, read_bundle
 from core.base.contact import Observed
 from core.base.content import digest
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
-from core.base.problems import RemoteProblem
+from core.base.problems import RemoteProblem, WireProblem
 from core.base.rate_limit import RateLimit
 from core.base.trace import Trace
 from core.base.wire import Message, Plane
@@ -171,6 +171,8 @@ class AuthorityNews:
                 if not self._taken.admits(sender, now):
                     return ()
                 try:
+                    if len(read_bundle(signed)) != 1:
+                        raise WireProblem("several documents")
                     return self.learn(signed, now)
                 except RemoteProblem:
                     self._trace.mark("authority.drop")

@@ -51,7 +51,8 @@ class Heeding:
         known = self._host.passes.known.items()
         held = news.shut_out - {*decisions.revoked}  # a single moderator keeps no backbone away
         spared = {peer for peer, one in known if one.role is PassRole.BACKBONE} & held
-        yield Revoked((news.shut_out - spared) | {peer for peer, one in known if one.account in decisions.banned})
+        banned = {peer for peer, one in known if one.account in decisions.banned}
+        yield Revoked((news.shut_out - held) | banned, held - spared)
         back = decisions.back
         yield WayBack() if back is None else WayBack(StateName(back.epoch, back.root), back.digest)
         later(PARTING_S, self._refuse, decisions, news.shut_out)

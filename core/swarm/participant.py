@@ -307,8 +307,8 @@ class Participant:
     def _told(self, fact: Fact, now: float) -> Sequence[Output]:
         """Do what follows from what the owner has told."""
         match fact:
-            case Revoked(peers=peers):
-                self._membership.revoked = peers
+            case Revoked(peers=peers, held=held):
+                self._membership.revoked = peers | (held - {self._membership.backbone})
                 return []
             case Seeds(contacts=contacts):
                 return self.dht.bootstrap(contacts, now)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
-from core.authority.changes import new_roles
+from core.authority.changes import new_holds, new_roles
+from core.authority.holds import HeldPerson
 from core.authority.issuers import Issuer
 from core.authority.news import AuthorityDecided
 from core.authority.records import AuthorityRecords
@@ -24,7 +25,7 @@ from core.nat.relay import RelaySettings
 from core.net.admission import Admission
 from core.net.clock import Clock
 from core.net.identity.issuers import Issuers
-from core.net.identity.passes import pass_request, verify_pass
+from core.net.identity.passes import PassRole, pass_request, verify_pass
 from core.session import heeding
 from core.session import session as session_module
 from core.session.participant import Role, participant_of
@@ -60,13 +61,13 @@ class Computer:
     """A session, and what its owner hears."""
 
     def __init__(self, name: str, folder: Path, *, bind: str, role: str = VOLUNTEER, records: bytes = b"") -> None:
-        self.name, self.bind, self.clock = name, bind, Clock()
+        self.name, self.bind, self.role, self.clock = name, bind, role, Clock()
         self.heard: list[Any] = []
         own = keys(name)
         self.session: Session[Participant] = Session(
             participant_of(
                 MANIFEST,
-                Role(name=role, bind=bind, relay=RelaySettings()),
+                Role(name=role, bind=bind, relay=RelaySettings(), backbone=keys("anna").peer_id),
                 keys=own,
                 folder=folder / name,
             ),
@@ -82,7 +83,8 @@ class Computer:
         )
 
     def new_pass(self, username: str) -> bytes:
-        return AUTHORITY.issue(pass_request(keys(self.name)), username=username, device="", now=self.clock.now())
+        request, role = pass_request(keys(self.name)), PassRole.BACKBONE if self.role == BACKBONE else PassRole.MEMBER
+        return AUTHORITY.issue(request, username=username, device="", now=self.clock.now(), role=role)
 
     def contact(self) -> Contact:
         return Contact(keys(self.name).peer_id, LOOPBACK, self.session.host.port)
@@ -113,10 +115,10 @@ class Computer:
 
 
 @contextlib.asynccontextmanager
-async def two(folder: Path, bind: str) -> AsyncIterator[tuple[Computer, Computer]]:
-    """A backbone, and a volunteer that knows it."""
+async def two(folder: Path, bind: str, records: bytes = b"") -> AsyncIterator[tuple[Computer, Computer]]:
+    """A backbone, and a volunteer that knows it, and has these records."""
     backbone = Computer("anna", folder, bind=bind, role=BACKBONE)
-    volunteer = Computer("ben", folder, bind=bind)
+    volunteer = Computer("ben", folder, bind=bind, records=records)
     await backbone.session.listen(bind=bind)
     await volunteer.session.listen(bind=bind)
     try:
@@ -226,6 +228,20 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
         await again.session.listen(bind=LOOPBACK)
         assert again.session.host.passes.revoked == {ben}
         await again.session.close()
+
+    run()
+
+
+def test_one_moderator_keeps_no_backbone_away_from_who_starts(tmp_path):
+    """Who starts has seen no pass yet, so it cannot tell by that which of the held is a backbone."""
+    anna, now, records = keys("anna").peer_id, Clock().now(), AuthorityRecords(AUTHORITY.id, MANIFEST.id)
+    held = HeldPerson(anna, int(now) + 3600, "")
+    records.take(new_holds(records, keys("authority"), now, hold=[held], release=[]), now)
+
+    @in_loop
+    async def run():
+        async with two(tmp_path, LOOPBACK, records.to_bytes()) as (_, volunteer):
+            await eventually(lambda: volunteer.sees() == {"anna"})
 
     run()
 

@@ -28,9 +28,11 @@ class Revoked:
 
     Attributes:
         peers: All whose passes hold no longer.
+        held: Those that a single moderator keeps out for some days; the backbone that let this peer in is not.
     """
 
     peers: frozenset[PeerId]
+    held: frozenset[PeerId] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,19 @@
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
+from core.authority import holds
 from core.authority.changes import new_holds
 from core.authority.decisions import Decisions
-from core.authority.documents import Document
+from core.authority.documents import Document, DocumentKind, Signature
 from core.authority.holds import HeldPerson
 from core.authority.news import (
     GIVE_BURST,
     GIVE_S,
     GIVEN_BYTES_MAX,
+    SIGNED_BYTES_MAX,
     SPREAD_PEERS,
     TELL_S,
     AuthorityDecided,
@@ -21,13 +24,14 @@ from core.authority.news import (
     RecordsGiven,
     RecordsNumber,
 )
-from core.authority.records import read_bundle
+from core.authority.records import AuthorityRecords, read_bundle
 from core.base.contact import Observed
 from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
+from core.base.signing import Ed25519Verifier
 from core.base.trace import Trace
-from tests.unit.authority.people import SEAL, decided, founders, known, town
-from tests.unit.net.people import NOW, id_of, keys
+from tests.unit.authority.people import FOUNDER, SEAL, decided, founders, known, town
+from tests.unit.net.people import NOW, RUN, id_of, keys
 
 EVE = id_of("eve")
 
@@ -90,6 +94,30 @@ def test_document_without_its_signatures_is_dropped(bad):
     peer = news()
     assert peer.handle(Received(EVE, RecordsGiven(bad)), NOW) == ()
     assert peer.records.to_bytes() == b""
+
+
+def test_document_of_a_message_comes_alone():
+    """A message of 48 KiB had room for hundreds, each with signatures to check."""
+    checked = 0
+
+    class Counting(Ed25519Verifier):
+        def verify(self, *words: Any) -> bool:
+            nonlocal checked
+            checked += 1
+            return super().verify(*words)
+
+    records = AuthorityRecords(FOUNDER, RUN, Counting())
+    peer = AuthorityNews(records, random=Random(1), trace=Trace())
+    forged = [
+        Document(body, (Signature(FOUNDER, bytes(64)),), DocumentKind.HOLDS)
+        for body in (holds.SCHEMA.encode(holds.Holds(number=int(NOW) + number)) for number in range(200))
+    ]
+    data = msgspec.msgpack.encode(forged)
+    assert len(data) <= SIGNED_BYTES_MAX
+    assert peer.handle(Received(EVE, RecordsGiven(data)), NOW) == ()
+    assert checked == 0
+    assert peer.handle(Received(EVE, RecordsGiven(msgspec.msgpack.encode(forged[0]))), NOW) == ()
+    assert checked == 1
 
 
 def test_earlier_lists_replace_none():
