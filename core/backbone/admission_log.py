@@ -31,9 +31,15 @@ from core.backbone.refusals import NameTaken, TooManyDevices, ended_here
 from core.backbone.revocations import Revocations, shut_out
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.names import check_name, looks, with_digits
+from core.base.problems import Busy
+from core.base.rate_limit import RateLimit
 from core.net.identity.passes import Pass
 
 ADMITTED: Final = "admitted.log"
+BACK_S: Final = 600.0
+BACK_BURST: Final = KEYS_MAX
+"""Computers of an account that come back which it had ended: all at once, and one in so many seconds.  Each makes two
+lines of a log that is never thinned."""
 COPIED_MAX: Final = 20_000
 """Number of lines that are copied from one backbone; members beyond are known by their passes."""
 COPIED_BYTES_MAX: Final = 128 * 1024 * 1024
@@ -78,6 +84,7 @@ class AdmissionLog:
         self.accounts = Accounts()
         self.revocations = Revocations(folder)
         self.uses = InvitationUses()
+        self._back = RateLimit[AccountId](rate_per_s=1 / BACK_S, burst=BACK_BURST)
         self._stolen: Mapping[PeerId, float] = {}
         for line in self._file.lines():
             self._enter(line)
@@ -142,6 +149,7 @@ class AdmissionLog:
             ShutOut: the organiser has shut the person out, or the household of a new one; or the key was ended.
             NotTrusted: the invitation is wrong, used up, or has expired.
             BadInput: the name cannot be used, or belongs to somebody else.
+            Busy: computers of the account that it had ended come back too often.
             NoSpace: the disk is full.
             UserProblem: who was shut out cannot be read.
         """
@@ -167,6 +175,8 @@ class AdmissionLog:
         if account is not None and (accounts.among(account, shut) or accounts.among(account, held)):
             raise shut_out()
         if ended and known is not None:
+            if not self._back.admits(accounts.of(who.key), now):
+                raise Busy("Your account has asked too often.", hint="Wait for some minutes.")
             again = {"invitation": invitation.id, "household": who.household, "device": who.device, **_HERE}
             self._write(msgspec.structs.replace(known, **again, at=now, ended_by="", person=person or known.person))
         else:

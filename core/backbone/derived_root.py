@@ -53,6 +53,18 @@ def derive_root(source: Path, part: Path, origin: bytes, *, manifest: bytes = b"
         raise problem_of(error, part) from error
 
 
+def new_origin(copy: state_header.StateHeader | None, manifest: bytes, chosen: GoBack | None) -> bytes:
+    """The origin of the derived root of a copy, which follows from it, so that a signer can ask for the same root.
+
+    Args:
+        copy: What the copy says of itself; None: it is not a state.
+        manifest: The collaboration's id.
+        chosen: To what everybody has gone back before; None: they have not.
+    """
+    lineage, before = b"" if copy is None else bytes.fromhex(copy.lineage), b"" if chosen is None else chosen.root
+    return hashed_key(b"way back", manifest, lineage, before)[: state_header.ORIGIN_BYTES]
+
+
 def root_lineage(source: bytes, origin: bytes, *, manifest: bytes = b"") -> bytes:
     """The lineage of the derived root.
 

@@ -1,8 +1,7 @@
 """The copies of the model that a backbone keeps in its charter (docs/protocols/states.md).
 
-The newest is given to newcomers when nobody trains.  Older ones are for the organiser to go back to, lest a member that
-was alone with the backbone for a while has the last word: the older, the fewer.  Their numbers tell their order,
-whatever clocks say, and wherever the charter is moved.
+The newest is given to newcomers when nobody trains.  Older ones are for the organiser to go back to, lest one member
+alone has the last word: the older, the fewer.  Their numbers tell their order, whatever clocks say.
 """
 
 import contextlib
@@ -17,8 +16,8 @@ from typing import Final
 import msgspec
 
 from core.authority.decisions import GoBack
-from core.backbone.derived_root import derive_root
-from core.base.ids import PeerId, hashed_key
+from core.backbone.derived_root import derive_root, new_origin
+from core.base.ids import PeerId
 from core.base.problems import BadInput, Damaged, Problem, RemoteProblem, WireProblem
 from core.base.state_header import (
     HEADER_BYTES_MAX,
@@ -121,7 +120,7 @@ def way_back(folder: Path, number: int, manifest: bytes, chosen: GoBack | None =
         folder: Folder of the copies.
         number: The copy's.
         manifest: The collaboration's id.
-        chosen: To what everybody has gone back before: each going back has a root of its own; None: they have not.
+        chosen: To what everybody has gone back before, since each going back has a root of its own; None: nowhere.
 
     Raises:
         BadInput: there is no such copy, or it is another collaboration's, which somebody has put there.
@@ -138,9 +137,7 @@ def way_back(folder: Path, number: int, manifest: bytes, chosen: GoBack | None =
         if header is not None and header.manifest != manifest.hex():  # nobody could load it
             message, hint = "The checkpoint {name} is of another collaboration.", "Choose another one."
             raise BadInput(message, copies[number].path.name, hint=hint)
-        before, lineage = b"" if chosen is None else chosen.root, "" if header is None else header.lineage
-        origin = hashed_key(b"way back", manifest, bytes.fromhex(lineage), before)[:ORIGIN_BYTES]
-        return derive_root(copies[number].path, part, origin)
+        return derive_root(copies[number].path, part, new_origin(header, manifest, chosen))
     except OSError as error:
         raise problem_of(error, copies[number].path) from error
     finally:

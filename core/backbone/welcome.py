@@ -232,7 +232,7 @@ class WelcomeDesk:
             return asked
         try:
             grant = self._grant(asked, household(request.remote or "::"), now)
-        except (NotTrusted, BadInput, ProofProblem) as problem:
+        except (NotTrusted, BadInput, Busy, ProofProblem) as problem:
             return self._refuse(*refused(problem))
         except Problem as problem:
             _LOG.warning("nobody can be let in: %s", problem)

@@ -41,9 +41,9 @@ class BackboneLine:
         if len(self._waiting) >= WAITING_MAX:
             return _LATE
         future: asyncio.Future[DeskAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
         try:
             self._write(framed(DeskAsk(act, person, key, words)))
+            self._waiting.append(future)  # only now: what was not asked gets nobody's answer
             async with asyncio.timeout(ANSWER_S):
                 return await future
         except (OSError, TimeoutError):

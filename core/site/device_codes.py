@@ -5,14 +5,15 @@ reads the short one, eight consonants, in the browser and compares it with what 
 in memory only: after a restart a program begins anew.
 
 What the worst stranger gains: `OF_ONE_MAX` codes that wait for each household, for `LIFE_S` seconds, and no place of a
-household that has fewer; somebody with an account gains some of the places of those that wait for a moderator.
-Guessing: one of 2**256 long codes, or one of 2.5e10 short ones, `GUESSES` at once and one in `GUESS_S` seconds of a
-household, each of which lets in only the guesser's own account.  Somebody who sends their own address to another person
-could get a computer into that one's account: so the page asks, and says which computer it is and what to compare.
+household that has fewer; somebody with an account the same where computers wait for a moderator.  Guessing: one of
+2**256 long codes, or one of 2.5e10 short ones, `GUESSES` at once and one in `GUESS_S` seconds of a household, each of
+which lets in only the guesser's own account.  Somebody who sends their own address to another person could get a
+computer into that one's account: so the page asks, and says which computer it is and what to compare.
 """
 
 import secrets
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,7 +25,7 @@ LIFE_S: Final = 900.0
 SIGNED_IN_S: Final = 14 * 86_400.0
 """A computer whose person has signed in waits so long for a moderator's answer."""
 SIGNED_IN_MAX: Final = 4096
-"""Computers that wait so: the oldest makes room."""
+"""Computers that wait so: the oldest of the household with most makes room."""
 INTERVAL_S: Final = 5.0
 """A program asks no more often; `SLACK_S` earlier is heeded."""
 SLACK_S: Final = 1.0
@@ -82,12 +83,10 @@ class DeviceCodes:
             SignInError: too many of this household wait.
         """
         self._forget(now)
-        waiting = Counter(one.household for one in self._waiting.values())
-        if waiting[household] >= OF_ONE_MAX:
+        if sum(one.household == household for one in self._waiting.values()) >= OF_ONE_MAX:
             raise SignInError("too_often", "Too many computers wait for somebody to sign in. Try again later.")
         if len(self._waiting) >= WAITING_MAX:
-            most = max(waiting, key=lambda each: waiting[each])
-            self._drop(next(key for key, one in self._waiting.items() if one.household == most))
+            self._drop(_oldest_of_most(self._waiting))
         code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS))
         long, made = secrets.token_urlsafe(32), WaitingDevice(code, label, household, now + LIFE_S, now - INTERVAL_S)
         self._waiting[digest(long)], self._by_code[code] = made, digest(long)
@@ -154,8 +153,8 @@ class DeviceCodes:
         key = self._by_code.pop(code, None)
         if key is not None:
             self._signed_in[key] = replace(self._waiting.pop(key), account=account, until=now + SIGNED_IN_S)
-            while len(self._signed_in) > SIGNED_IN_MAX:
-                del self._signed_in[next(iter(self._signed_in))]
+            if len(self._signed_in) > SIGNED_IN_MAX:
+                del self._signed_in[_oldest_of_most(self._signed_in)]
 
     def refuse(self, code: str, why: SignInError) -> None:
         """Let a computer not in; the first answer counts.
@@ -185,6 +184,12 @@ class DeviceCodes:
             self._drop(oldest[0])
         while self._signed_in and (first := next(iter(self._signed_in.items())))[1].until < now:
             del self._signed_in[first[0]]
+
+
+def _oldest_of_most(waiting: Mapping[bytes, WaitingDevice]) -> bytes:
+    """The oldest computer of the household that has most of them."""
+    numbers = Counter(one.household for one in waiting.values())
+    return max(waiting, key=lambda key: numbers[waiting[key].household])  # of equal ones the first
 
 
 def typed(code: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from core.api.snapshot import BACKBONE, VOLUNTEER
-from core.authority.changes import new_holds, new_roles
-from core.authority.holds import HeldPerson
+from core.authority.changes import new_roles
 from core.authority.issuers import Issuer
 from core.authority.news import AuthorityDecided
 from core.authority.records import AuthorityRecords
@@ -228,20 +227,6 @@ def test_who_was_shut_out_before_is_refused_at_once(tmp_path):
         await again.session.listen(bind=LOOPBACK)
         assert again.session.host.passes.revoked == {ben}
         await again.session.close()
-
-    run()
-
-
-def test_one_moderator_keeps_no_backbone_away_from_who_starts(tmp_path):
-    """Who starts has seen no pass yet, so it cannot tell by that which of the held is a backbone."""
-    anna, now, records = keys("anna").peer_id, Clock().now(), AuthorityRecords(AUTHORITY.id, MANIFEST.id)
-    held = HeldPerson(anna, int(now) + 3600, "")
-    records.take(new_holds(records, keys("authority"), now, hold=[held], release=[]), now)
-
-    @in_loop
-    async def run():
-        async with two(tmp_path, LOOPBACK, records.to_bytes()) as (_, volunteer):
-            await eventually(lambda: volunteer.sees() == {"anna"})
 
     run()
 

@@ -27,12 +27,13 @@ from core.base.ids import AccountId, PeerId
 from core.base.problems import NotTrusted, Problem
 from core.base.rate_limit import RateLimit
 from core.base.site.channel import DEVICES_MAX, DeskAct, DeskAnswer, DeskAsk, SiteDevice
-from core.base.token_bucket import TokenBucket
 
 _LOG = logging.getLogger(__name__)
 
 TICKET_S: Final = 600.0
 TICKETS_MAX: Final = 10_000
+"""Number of open tickets, of which the oldest makes way; and of people of whom no computer is in yet who get one in a
+day."""
 PERSON_S: Final = 60.0
 PERSON_BURST: Final = 12
 """Tickets of one person: one in so many seconds in the long run, all computers of an account at once."""
@@ -59,8 +60,9 @@ class Tickets:
         self._open: dict[str, Ticket] = {}
         """By `Invitation.id`, the oldest first."""
         self._made = 0
-        self._all = TokenBucket(rate_per_s=TICKETS_MAX / DAY_S, burst=TICKETS_MAX)
-        self._each = RateLimit[bytes](rate_per_s=1 / PERSON_S, burst=PERSON_BURST)
+        self._strangers: dict[bytes, float] = {}
+        """People of whom no computer is in yet, and when they got their first ticket of the day, Unix seconds."""
+        self._each = RateLimit[bytes](rate_per_s=1 / PERSON_S, burst=PERSON_BURST, limit=TICKETS_MAX)
 
     async def told(self, _: web.Request) -> web.Response:
         """Say where people sign in (`GET /v1/site`)."""
@@ -113,9 +115,11 @@ class Tickets:
         if not self._each.admits(person, now):
             return DeskAnswer(error="too_often", words="You ask for tickets too often. Wait for a minute.")
         self._forget(now)
-        if len(self._open) >= TICKETS_MAX or not self._all.admits(now):
-            _LOG.warning("the page has had %d tickets, which are as many as it gets a day", TICKETS_MAX)
+        if account is None and not self._has_room(person, now):
+            _LOG.warning("%d strangers have had tickets, which are as many as get some in a day", TICKETS_MAX)
             return DeskAnswer(error="full", words="Too many people sign in today. Try again tomorrow.")
+        if len(self._open) >= TICKETS_MAX:
+            del self._open[next(iter(self._open))]
         ticket = Ticket(secret=new_secret(), uses_max=1, expires=now + TICKET_S, person=person.hex())
         self._open[ticket.id] = ticket
         self._made += 1
@@ -149,6 +153,15 @@ class Tickets:
         lines = [(key, admitted[key]) for key in accounts.keys(account)][:DEVICES_MAX]
         devices = tuple(SiteDevice(key, one.device[:80], one.at, key in accounts.ended) for key, one in lines)
         return DeskAnswer(account=account, name=lines[0][1].name, devices=devices)
+
+    def _has_room(self, person: bytes, now: float) -> bool:
+        """Whether a stranger may have a ticket today: one who has had one may have another."""
+        while self._strangers and (first := next(iter(self._strangers.items())))[1] + DAY_S < now:
+            del self._strangers[first[0]]
+        if person not in self._strangers and len(self._strangers) >= TICKETS_MAX:
+            return False
+        self._strangers.setdefault(person, now)
+        return True
 
     def _forget(self, now: float) -> None:
         """Drop the tickets whose time is over; they stand in the order of their ends."""

@@ -51,7 +51,7 @@ def test_name_that_changes_is_seen():
     assert seen(records) == [(ModerationAct.OTHER, "names")]
 
 
-def test_who_becomes_a_moderator_is_seen_by_key_and_known_name():
+def test_new_moderator_is_seen_by_key_and_known_name():
     """The name in a list is its author's choice: eve was to become a moderator as the well-known anna."""
     records = town("ben", "cleo")
     records.take(roles(records, "ben", moderators=("ben", "cleo", "eve"), threshold=2, called={"eve": "anna"}), NOW)
@@ -83,7 +83,7 @@ def alike(records: AuthorityRecords) -> tuple[Document, Document]:
     raise AssertionError
 
 
-def test_author_puts_no_other_proposal_behind_an_id_that_was_read():
+def test_author_puts_no_other_proposal_behind_a_read_id():
     records = town("anna", "ben", "cleo")
     read, other = alike(records)
     records.take(read, NOW)

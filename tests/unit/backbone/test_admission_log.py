@@ -3,14 +3,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.backbone.admission_log import ADMITTED, AdmissionLog, Newcomer
+from core.backbone.admission_log import ADMITTED, BACK_BURST, BACK_S, AdmissionLog, Newcomer
 from core.backbone.admitted import Admitted
 from core.backbone.invitations import HELD_MAX, HELD_S, DeviceInvitation, Invitation, Ticket, new_invitation
 from core.backbone.refusals import NameTaken
 from core.backbone.revocations import Revocation
 from core.base.ids import account_of
 from core.base.names import usable_name
-from core.base.problems import BadInput, NotTrusted, ShutOut
+from core.base.problems import BadInput, Busy, NotTrusted, ShutOut
 from core.net.identity.passes import Pass
 from tests.unit.net.people import NOW, id_of
 
@@ -244,3 +244,24 @@ def test_name_is_the_accounts_whichever_computer_comes_first(tmp_path: Path) -> 
         assert (log.name_of(who.key), line.by, line.heard) == ("Anna", id_of("other desk").hex(), NOW)
     log.believe({id_of("other desk"): NOW - 1})
     assert not log.admitted
+
+
+def test_computer_that_goes_and_comes_writes_few_lines(tmp_path: Path) -> None:
+    log, person = AdmissionLog(tmp_path), "ad" * 16
+
+    def comes(now: float) -> None:
+        ticket = Ticket(secret=new_invitation().secret, uses_max=1, person=person)
+        log.admit(Newcomer(id_of("ada"), "ada"), invitations=[ticket], secret=ticket.secret, now=now)
+
+    comes(NOW)
+    for _ in range(BACK_BURST):
+        log.end(id_of("ada"), by=id_of("ada"), now=NOW)
+        comes(NOW)
+    log.end(id_of("ada"), by=id_of("ada"), now=NOW)
+    before = len(log.lines)
+    for second in range(int(BACK_S)):
+        with pytest.raises(Busy):
+            comes(NOW + second)
+    assert len(log.lines) == before
+    comes(NOW + BACK_S)
+    assert id_of("ada") not in log.accounts.ended

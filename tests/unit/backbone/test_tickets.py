@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog, Admitted, Newcomer
 from core.backbone.charter import revoke
 from core.backbone.ways import tickets
@@ -106,11 +107,38 @@ def test_page_gets_a_bounded_number_of_tickets(tmp_path: Path, monkeypatch: pyte
     assert TICKETS_MAX == 10_000
     monkeypatch.setattr(tickets, "TICKETS_MAX", 40)
     here = desk(tmp_path)
-    one = [asked(here).error for _ in range(PERSON_BURST + 3)]
-    assert one == [""] * PERSON_BURST + ["too_often"] * 3
-    others = [asked(here, person=bytes([number]) * 16).error for number in range(40)]
-    assert others == [""] * (40 - PERSON_BURST) + ["full"] * PERSON_BURST
+    one = [asked(here) for _ in range(PERSON_BURST + 3)]
+    assert [answer.error for answer in one] == [""] * PERSON_BURST + ["too_often"] * 3
+    others = [asked(here, person=bytes([number]) * 16) for number in range(41)]
+    assert [answer.error for answer in others] == [""] * 39 + ["full"] * 2
+    given = [answer.ticket for answer in (*one, *others) if answer.ticket]
+    assert [len(here.tickets.named(ticket, NOW)) for ticket in given] == [0] * (len(given) - 40) + [1] * 40
     assert asked(here, person=b"z" * 16, now=NOW + TICKET_S + 1).error == "full", "a day has as many"
+
+
+def test_strangers_that_go_on_asking_keep_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tickets, "TICKETS_MAX", 100)
+    here = desk(tmp_path)
+    admit(here, 1, asked(here).ticket)
+    strangers = [bytes([1, number]) * 8 for number in range(10)]
+    for minute in range(60):
+        for each in strangers:
+            assert not asked(here, person=each, now=NOW + 60 * minute).error
+    later = NOW + 3600
+    assert asked(here, person=BEN, now=later).error == "", "somebody new"
+    assert asked(here, now=later).error == "", "somebody who is in"
+
+
+def test_end_that_is_repeated_makes_no_further_list(tmp_path: Path) -> None:
+    """Each list has a greater number, and no peer believes one of the day after tomorrow: no ban counts any more."""
+    here = desk(tmp_path)
+    for number in (1, 2):
+        admit(here, number, asked(here).ticket)
+    for _ in range(50):
+        asked(here, DeskAct.END, key=key(2))
+    decisions = charters.read_charter_records(here.charter).decisions
+    assert decisions.revoked == (key(2),)
+    assert decisions.number == int(NOW)
 
 
 def test_ten_thousand_guessed_tickets_let_nobody_in(tmp_path: Path) -> None:

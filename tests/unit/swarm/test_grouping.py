@@ -3,9 +3,12 @@
 from typing import Any
 
 from core.averaging.matchmaking import Call, Wanted
-from core.swarm.epoch.grouping import SOON_S
-from core.swarm.presence.membership import GOES_ON_S
-from tests.unit.swarm.stage import Stage, report_of
+from core.base.manifest import AveragingNumbers
+from core.swarm.epoch.grouping import SOON_S, Grouping
+from core.swarm.presence.membership import GOES_ON_S, Membership
+from core.swarm.words.settings import ParticipantSettings
+from core.swarm.words.states import StateName
+from tests.unit.swarm.stage import RUN, Stage, peer, report_of
 
 TARGET = 1000
 
@@ -52,3 +55,18 @@ def test_a_peer_that_is_not_training_looks_for_no_group() -> None:
     assert called
     others(stage, samples=TARGET, samples_per_s=0.0)
     assert not looks(stage)
+
+
+def test_made_up_keys_do_not_look_at_heldout_text() -> None:
+    """Forty reports of keys that nobody let in had nobody look at it in most epochs."""
+    states = [StateName(5, bytes([number]) * 32) for number in range(40)]
+    numbers = AveragingNumbers()
+    settings = ParticipantSettings(run=RUN, target_samples=1, averaging=numbers, evaluate_every=5, role="volunteer")
+    for shown in (False, True):
+        members = Membership()
+        for number in range(20, 60):
+            if shown:
+                members.branches.verified(peer(number))
+            members.heard(peer(number), report_of(time=100.0), expires=200.0, now=100.0)
+        grouping = Grouping(peer(0), settings=settings, rounds=None, membership=members, beacon=None)  # type: ignore[arg-type]
+        assert all(map(grouping.is_evaluator, states)) is not shown
