@@ -199,16 +199,17 @@ class ExpertKeeping:
     # --- copies ------------------------------------------------------------------------------------------------------
 
     def _next(self, now: float) -> Sequence[CopyOutput]:
-        """Fetch a copy: one that is waited for, else one that is to be kept, from the host itself."""
+        """Fetch a copy: one that is waited for, else the oldest that is to be kept, from the host itself."""
         if self._fetching is not None:
             return []
         for expert in self._wanted:
             for copy, owners in self.news.newer(expert)[:1]:
                 return self._begin(expert, copy, owners, now)
         keeps = self._to_keep(now)
-        for expert, hosts in keeps.items():
-            if (other := self.news.other(expert, hosts[0])) is not None:
-                return self._begin(expert, other, hosts[:1], now)
+        newer = {expert: self.news.other(expert, hosts[0]) for expert, hosts in keeps.items()}
+        for expert in sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0):
+            if (other := newer[expert]) is not None:
+                return self._begin(expert, other, keeps[expert][:1], now)
         if now < self._all_until and len(self.copies) < self._parts.room:
             living = self._parts.hosts.living(now)
             for expert in self.news.known.keys() - self.copies.keys():  # hosts are gone, or have saved nothing

@@ -4,7 +4,6 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-import pytest
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
@@ -19,11 +18,9 @@ from core.experts.hosting import BatchComputed, ComputeBatch, ExpertHost, Expert
 from core.experts.queue import CallKind
 from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.swarm.catching_up.donor import PastMembers
-from core.swarm.experts.archive import ExpertArchive
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.exchange import ExchangeParts, ExpertExchange, HostExperts, SearchExperts, SurveyExperts
-from core.swarm.experts.keeping import RECOVER_S, CopyFetched, KeepingParts
-from core.swarm.experts.other_hosts import OtherHosts
+from core.swarm.experts.keeping import RECOVER_S, CopyFetched
 from core.swarm.experts.places import PlaceLeft, PlaceTaken
 from core.swarm.experts.reading import ExpertsSought
 from core.swarm.experts.records import ExpertCopy, Mixture, copies_key, encode_copies
@@ -303,38 +300,3 @@ def test_gathering_peer_has_copies_of_all_experts_for_a_while(tmp_path):
     assert {key: pair.copies[key] for key in later if key[0] == looks} == {
         k: v for k, v in later.items() if k[0] == looks
     }
-
-
-def archive_of(pair, peer, folder, room):
-    parts = KeepingParts(
-        hosts=OtherHosts(peer, MIXTURE.owner_most, ()),
-        hosted=(),
-        directory=Directory(pair, peer),
-        sink=DiskStateSink(folder / peer.hex()[:4]),
-        members=PastMembers(),
-        room=room,
-    )
-    return ExpertArchive(peer, MIXTURE, parts, random=Random(1), trace=Trace())
-
-
-@pytest.mark.parametrize("room", [100, 3])
-def test_backbones_copies_outlive_all_hosts(tmp_path, room):
-    first, backbone, newcomer = (PeerId(bytes([n]) * 32) for n in (3, 4, 5))
-    pair = Pair(tmp_path, (first,))
-    pair.peers[backbone] = archive_of(pair, backbone, tmp_path, room)
-    pair.peers[backbone].start(0.0)
-    pair.deliver(first, HostExperts(4))
-    pair.go_on(20)
-    lost = set(pair.peers[first].host.hosted)
-    pair.save(first, 7)
-    pair.go_on(60)
-    pair.save(first, 9)
-    pair.go_on(60)
-    assert {pair.copies[backbone, expert] for expert in sorted(lost)[:room]} == {9}
-    assert len([key for key in pair.copies if key[0] == backbone]) == min(room, 4)
-    del pair.peers[first]
-    pair.go_on(300)
-    pair.peers[newcomer] = pair.new_peer(newcomer)
-    pair.deliver(newcomer, HostExperts(4))
-    pair.go_on(60)
-    assert sorted(pair.began[newcomer, expert] for expert in lost) == [0] * (4 - min(room, 4)) + [9] * min(room, 4)
