@@ -40,7 +40,6 @@ class ModelPage(Page):
             colour="warm",
         )
         self.training = Curve(theme, tr("Mistakes on what it learns from"), empty=tr("It begins with the first step."))
-        self._goal = sentence()
         self._step = label(factor=1.3, bold=True)
         self._speeds = sentence(tone="muted")
         self._data = sentence(tone="muted")
@@ -75,9 +74,6 @@ class ModelPage(Page):
         self.saving.show_model(name, has_experts=has_experts)
         self.trying.setVisible(not has_experts)  # they do not all live here
         self._collaboration.setText(text.collaboration(snapshot))
-        goal = model_text.goal(snapshot)
-        self._goal.setText(goal)
-        self._goal.setVisible(bool(goal))
         self._step.setText(model_text.step(snapshot))
         self._speeds.setText(model_text.speeds(snapshot))
         self._data.setText(text.tr("Text: {flow}", data_text.flow(snapshot.data)))
@@ -99,7 +95,6 @@ class ModelPage(Page):
         frame, column = card(margin=2 * GAP, spacing=GAP // 2)
         column.addWidget(label(text.tr("What it can do now"), bold=True))
         column.addWidget(self._guesses)
-        column.addWidget(self._goal)
         column.addWidget(self.sentences)
         column.addSpacing(GAP)
         column.addWidget(self._step)

@@ -1028,14 +1028,6 @@
    <translation>এই সময়ে (&amp;U)</translation>
   </message>
   <message>
-   <source>At this pace it gets {right} {guesses} right at {moment}.</source>
-   <translation>এই গতিতে {moment}-এ এটি {right} {guesses} ঠিক করবে।</translation>
-  </message>
-  <message>
-   <source>At this pace it gets {right} {guesses} right on {day}.</source>
-   <translation>এই গতিতে {day}-এ এটি {right} {guesses} ঠিক করবে।</translation>
-  </message>
-  <message>
    <source>Averaged</source>
    <translation>গড় করা হয়েছে</translation>
   </message>

@@ -1028,14 +1028,6 @@
    <translation>Z&amp;u diesen Zeiten</translation>
   </message>
   <message>
-   <source>At this pace it gets {right} {guesses} right at {moment}.</source>
-   <translation>In diesem Tempo trifft es um {moment} {right} {guesses}.</translation>
-  </message>
-  <message>
-   <source>At this pace it gets {right} {guesses} right on {day}.</source>
-   <translation>In diesem Tempo trifft es am {day} {right} {guesses}.</translation>
-  </message>
-  <message>
    <source>Averaged</source>
    <translation>Gemittelt</translation>
   </message>
