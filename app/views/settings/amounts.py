@@ -47,5 +47,6 @@ class AmountRow(QWidget):
         chosen = amount_of(rules)
         for name, button in self.buttons.items():
             button.setChecked(name == chosen)
+        self.setFocusProxy(self.buttons[chosen or "quiet"])
         own = text.tr("Rules of your own: none of the three.")
         self.meaning.setText(self.buttons[chosen].toolTip() if chosen else own)
