@@ -441,7 +441,7 @@
   </message>
   <message>
    <source>12 million numbers: some hundred megabytes of text, and several computers that run for days.</source>
-   <translation>12 Millionen Zahlen: einige hundert Megabyte Text und mehrere Computer, die Tage laufen.</translation>
+   <translation>12 Millionen Zahlen: einige hundert Megabyte Text und mehrere Rechner, die Tage laufen.</translation>
   </message>
   <message>
    <source>30 % of the time, less when it is warm; a card rests while you are there.</source>
@@ -701,11 +701,11 @@
   </message>
   <message>
    <source>A small model that fills blanks. Any computer helps; first words come within minutes.</source>
-   <translation>Ein kleines Modell, das Lücken füllt. Jeder Computer hilft; die ersten Wörter kommen nach Minuten.</translation>
+   <translation>Ein kleines Modell, das Lücken füllt. Jeder Rechner hilft; die ersten Wörter kommen nach Minuten.</translation>
   </message>
   <message>
    <source>A small model that goes on with a text. Any computer helps; first words within minutes.</source>
-   <translation>Ein kleines Modell, das einen Text fortsetzt. Jeder Computer hilft; erste Wörter nach Minuten.</translation>
+   <translation>Ein kleines Modell, das einen Text fortsetzt. Jeder Rechner hilft; erste Wörter nach Minuten.</translation>
   </message>
   <message>
    <source>A stand-in tells its key when it starts.</source>
@@ -881,7 +881,7 @@
   </message>
   <message>
    <source>Any number of computers</source>
-   <translation>Beliebig viele Computer</translation>
+   <translation>Beliebig viele Rechner</translation>
   </message>
   <message>
    <source>Apple's graphics</source>
@@ -1325,7 +1325,7 @@
   </message>
   <message>
    <source>Choose what is learned, and get a link for them: four pages, this computer is enough.</source>
-   <translation>Aussuchen, was gelernt wird, und einen Link für die anderen bekommen: vier Seiten, dieser Computer genügt.</translation>
+   <translation>Aussuchen, was gelernt wird, und einen Link für die anderen bekommen: vier Seiten, dieser Rechner genügt.</translation>
   </message>
   <message>
    <source>Choose {names}, or one card, such as cuda:1.</source>
@@ -1529,7 +1529,7 @@
   </message>
   <message>
    <source>Data stalled: finding out which files of {name} are meant took this computer too long or too much memory. It is tried again.</source>
-   <translation>Keine Daten: Herauszufinden, welche Dateien von {name} gemeint sind, hat auf diesem Computer zu lange gedauert oder zu viel Speicher gebraucht. Es wird noch einmal versucht.</translation>
+   <translation>Keine Daten: Herauszufinden, welche Dateien von {name} gemeint sind, hat auf diesem Rechner zu lange gedauert oder zu viel Speicher gebraucht. Es wird noch einmal versucht.</translation>
   </message>
   <message>
    <source>Data stalled: the certificate of {host} is not valid: {why}.</source>
@@ -1545,7 +1545,7 @@
   </message>
   <message>
    <source>Data stalled: {host} does not let this computer read ({status}). The command potluck data login keeps a password for it.</source>
-   <translation>Keine Daten: {host} lässt diesen Computer nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
+   <translation>Keine Daten: {host} lässt diesen Rechner nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
   </message>
   <message>
    <source>Data stalled: {name} could not be written ({why}). Check that the folder belongs to you and is not read-only.</source>
@@ -1725,7 +1725,7 @@
   </message>
   <message>
    <source>Fill it on a computer with a connection, or leave --from out.</source>
-   <translation>Füllen Sie ihn auf einem Computer mit Verbindung, oder lassen Sie --from weg.</translation>
+   <translation>Füllen Sie ihn auf einem Rechner mit Verbindung, oder lassen Sie --from weg.</translation>
   </message>
   <message>
    <source>Finding out which files of {name} are meant took this computer too long or too much memory.</source>
@@ -1773,7 +1773,7 @@
   </message>
   <message>
    <source>For 7 days nobody who lets people into {name} has answered, and the moderators have said nothing new. Anybody who took part can go on from its model: potluck found --go-on "{name}"</source>
-   <translation>Seit 7 Tagen antwortet niemand, der Computer in {name} einlässt, und die Moderatoren haben nichts Neues gesagt. Alle, die mitgemacht haben, können mit dem Modell weitermachen: potluck found --go-on "{name}"</translation>
+   <translation>Seit 7 Tagen antwortet niemand, der Rechner in {name} einlässt, und die Moderatoren haben nichts Neues gesagt. Alle, die mitgemacht haben, können mit dem Modell weitermachen: potluck found --go-on "{name}"</translation>
   </message>
   <message>
    <source>For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file</source>
@@ -1797,7 +1797,7 @@
   </message>
   <message>
    <source>For {seconds} s the computers have not managed to put their work together ({times} attempts). They go on trying.</source>
-   <translation>Seit {seconds} s ist es den Computern nicht gelungen, ihre Arbeit zusammenzufügen ({times} Versuche). Sie versuchen es weiter.</translation>
+   <translation>Seit {seconds} s ist es den Rechnern nicht gelungen, ihre Arbeit zusammenzufügen ({times} Versuche). Sie versuchen es weiter.</translation>
   </message>
   <message>
    <source>Found a collaboration that goes on.</source>
@@ -2037,7 +2037,7 @@
   </message>
   <message>
    <source>Helps to average. To train, it needs the training part of Potluck.</source>
-   <translation>Hilft beim Mitteln. Zum Trainieren braucht dieser Computer den Trainingsteil von Potluck.</translation>
+   <translation>Hilft beim Mitteln. Zum Trainieren braucht dieser Rechner den Trainingsteil von Potluck.</translation>
   </message>
   <message>
    <source>Helps to average: this line is too slow for its own gradients.</source>
@@ -2301,7 +2301,7 @@
   </message>
   <message>
    <source>It lives on this computer only, and ends where you join others.</source>
-   <translation>Es lebt nur auf diesem Computer und endet, sobald Sie bei anderen mitmachen.</translation>
+   <translation>Es lebt nur auf diesem Rechner und endet, sobald Sie bei anderen mitmachen.</translation>
   </message>
   <message>
    <source>It must be {allowed}.</source>
@@ -2601,7 +2601,7 @@
   </message>
   <message>
    <source>Left out of the data: {name}, which this computer may not read.</source>
-   <translation>Ausgelassen: {name}, das dieser Computer nicht lesen darf.</translation>
+   <translation>Ausgelassen: {name}, das dieser Rechner nicht lesen darf.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which unfolds to more memory than any text needs.</source>
@@ -2725,11 +2725,11 @@
   </message>
   <message>
    <source>Looking at this computer's addresses, and asking the router…</source>
-   <translation>Die Adressen dieses Computers werden angesehen, der Router wird gefragt…</translation>
+   <translation>Die Adressen dieses Rechners werden angesehen, der Router wird gefragt…</translation>
   </message>
   <message>
    <source>Looking at this computer…</source>
-   <translation>Dieser Computer wird angesehen…</translation>
+   <translation>Dieser Rechner wird angesehen…</translation>
   </message>
   <message>
    <source>Looking for the others and for the newest state of the model.</source>
@@ -3153,7 +3153,7 @@
   </message>
   <message>
    <source>No place that pip asks has {name} {version} for this computer, or none answers.</source>
-   <translation>Keine Stelle, die pip fragt, hat {name} {version} für diesen Computer, oder keine antwortet.</translation>
+   <translation>Keine Stelle, die pip fragt, hat {name} {version} für diesen Rechner, oder keine antwortet.</translation>
   </message>
   <message>
    <source>No port for peers is chosen yet; the first start draws one and keeps it.</source>
@@ -3425,11 +3425,11 @@
   </message>
   <message>
    <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
-   <translation>Nur Computer in Ihrem Heimnetz kommen herein: Ihr Anbieter oder ein zweiter Router teilt eine Adresse unter mehreren Haushalten. Ein Anbieter mit IPv6 oder ein gemieteter Server würde das ändern.</translation>
+   <translation>Nur Rechner in Ihrem Heimnetz kommen herein: Ihr Anbieter oder ein zweiter Router teilt eine Adresse unter mehreren Haushalten. Ein Anbieter mit IPv6 oder ein gemieteter Server würde das ändern.</translation>
   </message>
   <message>
    <source>Only computers in your home can come in: your router opens no port by itself. Allow UPnP in the router, and look again; or forward the two ports that are told in the end, and name the address that others call.</source>
-   <translation>Nur Computer in Ihrem Heimnetz kommen herein: Ihr Router öffnet von selbst keinen Port. Im Router UPnP erlauben und noch einmal nachsehen; oder die zwei Ports weiterleiten, die am Ende genannt werden, und die Adresse nennen, die andere aufrufen.</translation>
+   <translation>Nur Rechner in Ihrem Heimnetz kommen herein: Ihr Router öffnet von selbst keinen Port. Im Router UPnP erlauben und noch einmal nachsehen; oder die zwei Ports weiterleiten, die am Ende genannt werden, und die Adresse nennen, die andere aufrufen.</translation>
   </message>
   <message>
    <source>Only in these &amp;hours:</source>
@@ -3521,7 +3521,7 @@
   </message>
   <message>
    <source>Others on this computer can read the secrets in {file}.</source>
-   <translation>Andere auf diesem Computer können die Geheimnisse in {file} lesen.</translation>
+   <translation>Andere auf diesem Rechner können die Geheimnisse in {file} lesen.</translation>
   </message>
   <message>
    <source>Others {when} port {port} of this computer and got through over TCP, but not over UDP.</source>
@@ -4985,7 +4985,7 @@
   </message>
   <message>
    <source>The folder {folder} does not have {name} {version} for this computer.</source>
-   <translation>Der Ordner {folder} hat {name} {version} für diesen Computer nicht.</translation>
+   <translation>Der Ordner {folder} hat {name} {version} für diesen Rechner nicht.</translation>
   </message>
   <message>
    <source>The folder {folder} holds an export already.</source>
@@ -5069,7 +5069,7 @@
   </message>
   <message>
    <source>The last places of this invitation are held for computers that are about to come in.</source>
-   <translation>Die letzten Plätze dieser Einladung werden für Computer freigehalten, die gerade dazukommen.</translation>
+   <translation>Die letzten Plätze dieser Einladung werden für Rechner freigehalten, die gerade dazukommen.</translation>
   </message>
   <message>
    <source>The last saved state is untouched.</source>
@@ -5557,7 +5557,7 @@
   </message>
   <message>
    <source>The router has to lead these ports to this computer: {desk} (TCP), {peers} (TCP and UDP).</source>
-   <translation>Der Router muss diese Ports an diesen Computer weiterleiten: {desk} (TCP), {peers} (TCP und UDP).</translation>
+   <translation>Der Router muss diese Ports an diesen Rechner weiterleiten: {desk} (TCP), {peers} (TCP und UDP).</translation>
   </message>
   <message>
    <source>The router lets nobody in, and no relay has been found yet.</source>
@@ -5781,11 +5781,11 @@
   </message>
   <message>
    <source>The training part is here: this computer can train.</source>
-   <translation>Der Trainingsteil ist hier: Dieser Computer kann trainieren.</translation>
+   <translation>Der Trainingsteil ist hier: Dieser Rechner kann trainieren.</translation>
   </message>
   <message>
    <source>The training part is not here: this computer averages what others train.</source>
-   <translation>Der Trainingsteil fehlt hier: Dieser Computer mittelt, was andere trainieren.</translation>
+   <translation>Der Trainingsteil fehlt hier: Dieser Rechner mittelt, was andere trainieren.</translation>
   </message>
   <message>
    <source>The training part needs {needed} GB of the disk for a while, and {free} GB are free.</source>
@@ -6109,7 +6109,7 @@
   </message>
   <message>
    <source>This computer does not hold the charter of {name}.</source>
-   <translation>Dieser Computer hat den Projektordner von {name} nicht.</translation>
+   <translation>Dieser Rechner hat den Projektordner von {name} nicht.</translation>
   </message>
   <message>
    <source>This computer gives its pass up and leaves the collaboration. What it gave stays in the model, under your name. It comes in again when you sign in, or by a link of another computer of yours.</source>
@@ -6133,7 +6133,7 @@
   </message>
   <message>
    <source>This computer has no network now: nobody else can come in.</source>
-   <translation>Dieser Computer hat gerade kein Netz: Niemand sonst kommt herein.</translation>
+   <translation>Dieser Rechner hat gerade kein Netz: Niemand sonst kommt herein.</translation>
   </message>
   <message>
    <source>This computer has no network.</source>
@@ -6181,7 +6181,7 @@
   </message>
   <message>
    <source>This computer lets the others in, and takes part. It does so as long as Potluck runs, also without this window; without it the others train on for four days, and nobody new comes in.</source>
-   <translation>Dieser Computer lässt die anderen herein und macht mit, solange Potluck läuft, auch ohne dieses Fenster; ohne ihn trainieren die anderen vier Tage weiter, und niemand Neues kommt herein.</translation>
+   <translation>Dieser Rechner lässt die anderen herein und macht mit, solange Potluck läuft, auch ohne dieses Fenster; ohne ihn trainieren die anderen vier Tage weiter, und niemand Neues kommt herein.</translation>
   </message>
   <message>
    <source>This computer runs on its battery. Potluck continues when it is plugged in.</source>
@@ -6193,7 +6193,7 @@
   </message>
   <message>
    <source>This computer takes part in {name}.</source>
-   <translation>Dieser Computer nimmt teil an: {name}.</translation>
+   <translation>Dieser Rechner nimmt teil an: {name}.</translation>
   </message>
   <message>
    <source>This computer trains alone: join a collaboration first, or start one.</source>
@@ -6437,7 +6437,7 @@
   </message>
   <message>
    <source>This version of Potluck reads its text in another way, so the collaboration on this computer begins anew; the earlier one was kept in {folder}.</source>
-   <translation>Diese Version von Potluck liest den Text auf andere Weise, darum beginnt das Projekt auf diesem Computer neu; das frühere liegt in {folder}.</translation>
+   <translation>Diese Version von Potluck liest den Text auf andere Weise, darum beginnt das Projekt auf diesem Rechner neu; das frühere liegt in {folder}.</translation>
   </message>
   <message>
    <source>Those of these steps are: {kept_ones}.</source>
@@ -6553,7 +6553,7 @@
   </message>
   <message>
    <source>Training needs torch, which is not part of Potluck's own package. Without it this computer averages what others have trained.</source>
-   <translation>Zum Trainieren braucht es torch, das nicht zum Paket von Potluck gehört. Ohne es mittelt dieser Computer, was andere trainiert haben.</translation>
+   <translation>Zum Trainieren braucht es torch, das nicht zum Paket von Potluck gehört. Ohne es mittelt dieser Rechner, was andere trainiert haben.</translation>
   </message>
   <message>
    <source>Training runs on</source>
@@ -7077,7 +7077,7 @@
   </message>
   <message>
    <source>Who reaches this computer</source>
-   <translation>Wer diesen Computer erreicht</translation>
+   <translation>Wer diesen Rechner erreicht</translation>
   </message>
   <message>
    <source>Why: {words}</source>
@@ -7093,7 +7093,7 @@
   </message>
   <message>
    <source>With a link, from a list of open ones, or one of your own. This computer trains alone where it has joined none.</source>
-   <translation>Mit einem Link, aus einer Liste offener, oder ein eigenes. Allein trainiert dieser Computer, wo er nirgends mitmacht.</translation>
+   <translation>Mit einem Link, aus einer Liste offener, oder ein eigenes. Allein trainiert dieser Rechner, wo er nirgends mitmacht.</translation>
   </message>
   <message>
    <source>With no hour left, Potluck would never work.</source>
@@ -7245,7 +7245,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>You can make further links at any time, and shut somebody out. Your own computer needs none.</source>
-   <translation>Weitere Links lassen sich jederzeit machen, und jemand ausschließen. Ihr eigener Computer braucht keinen.</translation>
+   <translation>Weitere Links lassen sich jederzeit machen, und jemand ausschließen. Ihr eigener Rechner braucht keinen.</translation>
   </message>
   <message>
    <source>You founded it, and take no part in it now.</source>
@@ -7261,7 +7261,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>You founded it: its backbone on this computer stops too, and the others train on for 4 days without it. You can come back here, with all that was given.</source>
-   <translation>Sie haben es gegründet: Sein Backbone auf diesem Computer hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Sie können hierher zurückkommen, mit allem, was gegeben wurde.</translation>
+   <translation>Sie haben es gegründet: Sein Backbone auf diesem Rechner hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Sie können hierher zurückkommen, mit allem, was gegeben wurde.</translation>
   </message>
   <message>
    <source>You founded it: its backbone, which lets others in, runs as long as Potluck does.</source>
@@ -7477,7 +7477,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>computers</source>
-   <translation>Computer</translation>
+   <translation>Rechner</translation>
   </message>
   <message>
    <source>days</source>
@@ -8029,7 +8029,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{count} computers are shut out.</source>
-   <translation>{count} Computer sind ausgeschlossen.</translation>
+   <translation>{count} Rechner sind ausgeschlossen.</translation>
   </message>
   <message>
    <source>{count} entries cannot be used, and were left out.</source>
@@ -8537,7 +8537,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{size} become free, and this computer trains no more. What you gave is kept.</source>
-   <translation>{size} werden frei, und dieser Computer trainiert nicht mehr. Was Sie gegeben haben, bleibt.</translation>
+   <translation>{size} werden frei, und dieser Rechner trainiert nicht mehr. Was Sie gegeben haben, bleibt.</translation>
   </message>
   <message>
    <source>{size} here for training</source>
