@@ -66,7 +66,7 @@ def _load(library: str) -> str:
     try:
         ctypes.CDLL(library)
     except OSError as error:
-        return str(error)
+        return str(error.__cause__ or error)  # a frozen program says only that something could not be loaded
     return ""
 
 

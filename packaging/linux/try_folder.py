@@ -2,14 +2,16 @@
 
     python3 packaging/linux/try_folder.py DIR/potluck [--suite bookworm] [--bare DIR] [--pictures DIR]
 
-Needs what try_deb.py needs.  Opens the window as the person, asks the commands, and has a collaboration refused for the
-training part that is not there.  Prints one line of JSON.
+Needs what try_deb.py needs.  Asks the commands, has a collaboration refused for the training part that is not there,
+installs the libraries of the system that the window asks for, as any desktop has them, and opens it.  Prints one line
+of JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -18,11 +20,11 @@ from pathlib import Path
 from try_deb import HOME, PERSON, Debian, bare_debian, environment, open_window, screen
 
 
-def asked(debian: Debian, *words: str) -> dict[str, object]:
+def asked(debian: Debian, *words: str, **variables: str) -> dict[str, object]:
     """What the program answers to a command, the end of it."""
     done = subprocess.run(
         debian.command(f"{HOME}/potluck/potluck", *words, person=True),
-        env=environment(LANG="C.UTF-8"),
+        env=environment(LANG="C.UTF-8", **variables),
         capture_output=True,
         text=True,
         check=False,
@@ -51,10 +53,12 @@ def main(argv: list[str]) -> int:
             "version": asked(debian, "--version"),
             "doctor": asked(debian, "doctor"),
             "without_training_part": asked(debian, "demo", "--headless", "--epochs", "1"),
-            "first_page_s": round(
-                open_window(debian, display, options.pictures / "folder.png", f"{HOME}/potluck/potluck"), 2
-            ),
+            "without_libraries": asked(debian, DISPLAY=display),
         }
+        if lacks := re.search(r"apt-get install ([a-z0-9.+ -]+)", str(told["without_libraries"])):
+            debian.run("apt-get", "install", "--yes", "-qq", "--no-install-recommends", *lacks[1].split())
+        first_s = open_window(debian, display, options.pictures / "folder.png", f"{HOME}/potluck/potluck")
+        told["first_page_s"] = round(first_s, 2)
     print(json.dumps(told))
     return 0
 

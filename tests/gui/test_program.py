@@ -24,6 +24,18 @@ def test_without_a_screen():
     assert screen.obstacle({"DISPLAY": ":987"}) is not None
 
 
+def test_frozen_program_names_the_library_that_it_lacks(monkeypatch):
+    """PyInstaller's loader says that something could not be loaded, and why only in the error's cause."""
+
+    def load(name):
+        cause = OSError(f"{name}: cannot open shared object file: No such file or directory")
+        raise OSError(f"Failed to load dynlib/dll {name!r}. Most likely it was not found.") from cause
+
+    monkeypatch.setattr(screen.ctypes, "CDLL", load)
+    said = screen.obstacle({"QT_QPA_PLATFORM": "offscreen"})
+    assert said.startswith("The window needs the system library libEGL.so.1. On Debian")
+
+
 def test_words_for_the_engine_are_passed_on(monkeypatch):
     from app.shell import launch
 
