@@ -47,22 +47,16 @@ class Judgement:
         """Shares of which a reducer and a member have told other sums."""
         self._given: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         """The shares, with their versions, that the coordinator has given each member itself."""
-        self._apart: defaultdict[int, set[int]] = defaultdict(set)
-        """Members, with the reducers that have told other sums than they."""
+        self._apart: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+        """Members, with the shares, and their reducers, that have told other sums than they."""
         self._lacking: set[int] = set()
         """Shares that one reducer has made without members whose parts are in most others."""
         self.pinned = False
         """Whether the means may be committed already: then none is made anew."""
         self.differed = frozenset[int]()
         """Members that voted, with few others, for other means, or told false sums."""
-        self._lied = frozenset[int]()
+        self.doubted = frozenset[int]()
         """Members whose means were not what most others hold, or not what sums prove."""
-
-    @property
-    def doubted(self) -> Members:
-        """Members that may have made false means: no word of who has lied itself makes one doubted."""
-        liars = self.differed | self._ignored
-        return self._lied.union(*(makers for member, makers in self._apart.items() if member not in liars))
 
     def on(self, votes: Mapping[int, tuple[bytes, ...]]) -> Ruling:
         """What follows when all have voted.
@@ -91,7 +85,7 @@ class Judgement:
             else:
                 for member in (member for member, vote in votes.items() if vote[share] != common):
                     apart[member].add((share, version))
-        self._lied |= {reports.reducers[share] for share in anew - reports.second_hand}
+        self.doubted |= {reports.reducers[share] for share in anew - reports.second_hand}
         insisting = frozenset(member for member, shares in apart.items() if shares & self._given[member])
         self.differed |= insisting - self._ignored
         # Less than half of the reducers lie to a member, so one that differs on more is not given everything again.
@@ -121,6 +115,9 @@ class Judgement:
             return Ruling(() if self.pinned else reports.made_by(false), false)
         doubts = proof.doubts(told)
         if not doubts:
+            for member in self._apart.keys() & told.keys():
+                # Sums that come to nothing, nobody's silence allowed for, are true: so the reducer has lied.
+                self.doubted |= {maker for share, maker in self._apart[member] if proof.is_exact(share, told)}
             return Ruling(commits=True)
         self._trace.mark("averaging.not_proven")
         mine = {share for share in self._lacking if reports.reducers[share] == reports.me}
@@ -141,7 +138,7 @@ class Judgement:
                 continue
             for member in differing:
                 apart.setdefault(member, []).append(share)
-        self._lied |= liars
+        self.doubted |= liars
         ruling = self._between(apart, anew)
         excluded = ruling.excluded.union(*again.values()) - {reports.me}
         return ruling._replace(excluded=excluded, own=ruling.own | own)
@@ -157,11 +154,11 @@ class Judgement:
             anew: Further shares that are made anew.
         """
         reports = self._reports
-        makers = {m: frozenset(reports.reducers[share] for share in shares[m]) for m in shares}
         most = min(APART_MOST, (len(reports.shares.counts) - 1) // 2)
         for member in shares:
-            self._apart[member] |= makers[member]
-        insisting = frozenset(m for m in shares if reports.me in makers[m] or len(self._apart[m]) > most)
+            self._apart[member] |= {(share, reports.reducers[share]) for share in shares[member]}
+        makers = {member: {maker for _, maker in self._apart[member]} for member in shares}
+        insisting = frozenset(m for m in shares if reports.me in makers[m] or len(makers[m]) > most)
         excluded = frozenset(shares) if self.pinned else insisting | (self._ignored & shares.keys())
         self.differed |= insisting - self._ignored
         again = frozenset(share for member in shares.keys() - excluded for share in shares[member])

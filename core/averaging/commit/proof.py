@@ -86,6 +86,10 @@ class Proof:
         false = [share for share in lanes if share not in unheard and not self._adds_up(share, told)]
         return Doubts(false, unheard, self._left_out(present))
 
+    def is_exact(self, share: int, told: Mapping[int, Told]) -> bool:
+        """Whether sums of a share come to nothing, though the silence of nobody is allowed for."""
+        return _off(share, told) <= self._measure(share).off(frozenset())
+
     def differing(self, share: int, told: Mapping[int, Told], word: Status | None) -> Members:
         """Members whose sums in a share, which do not add up, are not what its reducer says they should be.
 
@@ -121,10 +125,8 @@ class Proof:
     def _adds_up(self, share: int, told: Mapping[int, Told]) -> bool:
         """Whether sums of a share come to nothing, as nearly as can be, and its radius may be so great."""
         measure, present = self._measure(share), frozenset(told)
-        sums = {member: one[share] for member, one in told.items()}
-        off = root_mean_square(sum(sums.values(), np.zeros(SUMS)))
-        widest = measure.widest(sums, self._context.aggregator.clip)
-        return measure.clipped <= widest and float(off) <= measure.off(measure.everybody - present)
+        widest = measure.widest({member: one[share] for member, one in told.items()}, self._context.aggregator.clip)
+        return measure.clipped <= widest and _off(share, told) <= measure.off(measure.everybody - present)
 
     def _left_out(self, present: Members) -> dict[int, Members]:
         """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
@@ -288,6 +290,11 @@ class Measure:
                 yield math.inf  # nothing was clipped, so nothing bounds their parts
             else:
                 yield sum(terms[member].weight * chunk.radius * terms[member].radius for member in there)
+
+
+def _off(share: int, told: Mapping[int, Told]) -> float:
+    """Root mean square of what the sums of a share come to."""
+    return float(root_mean_square(sum((one[share] for one in told.values()), np.zeros(SUMS))))
 
 
 def vote_name(plan: bytes, nonces: Sequence[bytes], fingerprints: Sequence[bytes]) -> bytes:

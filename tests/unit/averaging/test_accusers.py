@@ -10,7 +10,7 @@ import pytest
 from core.averaging.commit.proof import ROUNDED
 from core.averaging.messages import Mean, Part, Status
 from core.averaging.penalties import Kind
-from core.base.machine import Received
+from core.base.machine import Received, Send
 from tests.unit.averaging.clipped import Rows, clipped_round, honest_ends, true_means
 from tests.unit.averaging.liars import corrupt, telling
 
@@ -34,6 +34,27 @@ def test_member_that_accuses_one_reducer_after_another_is_named(members: int) ->
         if place == leader:
             assert end.outcome.seen[Kind.DIFFERED] == {round_.plan.peers[accuser]}
             assert not end.outcome.seen.get(Kind.DOUBTED), "its word is known for a lie"
+
+
+def test_lie_behind_anothers_silence_has_no_reducer_doubted() -> None:
+    """One dies when it has given its part to a share that is made anew: what it could have pulled hides the lie."""
+    round_ = clipped_round(16)
+    leader, accuser, silent, target = round_.plan.leaders[:4]
+
+    def smaller(_: Status, told: Rows) -> Rows:
+        told[target] *= 0.5
+        return told
+
+    def dies(send: Send[Any], _: float) -> list[Any]:
+        return [] if isinstance(send.message, Status) and any(send.message.versions) else [send]
+
+    corrupt(round_, accuser, telling(round_, accuser, smaller))
+    corrupt(round_, silent, dies)
+    round_.run()
+    liars = frozenset({accuser, silent})
+    outcomes = dict(zip(sorted({*range(16)} - liars), honest_ends(round_, liars), strict=True))
+    assert outcomes[leader].outcome.versions[target] == 1
+    assert not outcomes[leader].outcome.seen.get(Kind.DOUBTED)
 
 
 @pytest.mark.parametrize("members", [5, 8, 16])
