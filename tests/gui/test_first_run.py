@@ -103,8 +103,13 @@ def test_hours_that_cannot_be_read_are_told(pages):
 
 def test_trying_alone_joins_nothing(pages, tmp_path, until):
     pages.begin()
+    asked = []
+    pages.found_asked.connect(lambda: asked.append(1))
     pages.links.alone.click()
+    pages.links.found.click()  # it takes seconds, and two beginnings would be one too many
     until(lambda: pages.chose_alone, 20_000)
+    assert not asked
+    assert pages.links.found.isEnabled()
     assert [how for _, how in calls(tmp_path)] == [["startup", "links"]]
     assert not pages.answers
 

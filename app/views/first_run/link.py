@@ -62,6 +62,11 @@ class LinkPage(ScrolledPage):
         for part in (self._alone, self._pot, self._welcome):
             part.setVisible(offered)
 
+    def wait(self, *, on: bool) -> None:
+        """Offer nothing else while what was chosen begins; the button that was pressed keeps the focus."""
+        for part in (self.link, self.paste, self.around, self.found):
+            part.setEnabled(not on)
+
     def show_problem(self, problem: ProblemView | None) -> None:
         """Say what is wrong with the link, and offer what may help; None: nothing is."""
         self._problem.setVisible(problem is not None)

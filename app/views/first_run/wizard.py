@@ -93,6 +93,7 @@ class JoinDialog(PagesDialog):
         self.setWindowTitle(tr("Welcome to Potluck") if self._first else text.title(tr("Join a collaboration")))
         self.no.setText(text.tr("&Quit") if self._first else text.tr("&Cancel"))
         self.links.offer_alone(offered=self._first)
+        self.links.wait(on=False)
         self.link.setFocus()
         self.show() if self._first else self.open()
         self.raise_()
@@ -174,6 +175,7 @@ class JoinDialog(PagesDialog):
         if chosen is None:
             return
         self.yes.setEnabled(False)
+        self.links.wait(on=True)
         self.say(text.tr("Joining…") if link else text.tr("Getting everything ready…"))
         if self._first:
             self._command.begin(link, chosen, lambda answer: self._take_begun(link, answer), self.sign_in.hear)
@@ -183,6 +185,7 @@ class JoinDialog(PagesDialog):
     def _take_begun(self, link: str, answer: Answer) -> None:
         self.say("")
         self.yes.setEnabled(True)
+        self.links.wait(on=False)
         if answer.problem is None:
             self._first = False
             self.accept()
