@@ -88,6 +88,12 @@ def lines(seen: ExpertsView, *, every: bool = False) -> Iterator[str]:
             f"{layer:<8}{f'{live} of {seen.places}':<16}{f'{len(kept)} of {seen.places}':<16}"
             f"{_lasting(oldest):<16}{amount(sum(one.rows for one in places))}"
         )
+    nowhere = seen.layers * seen.places - sum(bool(one.hosts) for one in seen.known)
+    if nowhere:
+        yield (
+            f"{amount(nowhere)} of the experts live nowhere. A computer that has room takes them within a minute; "
+            "if they stay, more computers are needed, or more memory for Potluck on these."
+        )
     if not every and len(seen.known) > PLACES_SHOWN:
         yield f"There are {amount(len(seen.known))} places; list them with: potluck experts --all"
         return
