@@ -17,11 +17,12 @@ import msgspec
 
 from core.base.problems import WireProblem
 
-PROTOCOL: Final = 9
+PROTOCOL: Final = 10
 """Version of peers' messages and of the arithmetic of their steps: counted up when peers of the version before would
 not understand the messages, or be led to another state."""
 FLAG_BULK = 0x01
 FLAG_LAST = 0x02
+FLAG_BESIDE = 0x04
 HEADER_BYTES = 4
 FRAGMENT_BYTES_MAX = 256 * 1024 + 4096
 CONTROL_BYTES_MAX = 64 * 1024
@@ -79,7 +80,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     bulk: ClassVar[bool] = False
     """Bulk yields to control on a stream."""
     beside: ClassVar[bool] = False
-    """Bulk that goes beside a round's: it is charged to the budget of the transfer under way, and does not end it."""
+    """Bulk that goes beside a round's: a little of it overtakes other bulk, and it does not end the transfer."""
 
 
 class MessageCodec:
@@ -127,7 +128,7 @@ class FrameDecoder:
         self._flags = 0
         self._missing = 0
         """Bytes of the fragment under way that have not arrived."""
-        self._partial: dict[int, bytearray] = {0: bytearray(), FLAG_BULK: bytearray()}
+        self._partial = {channel: bytearray() for channel in (0, FLAG_BULK, FLAG_BESIDE)}
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytearray]:
         """All messages that `data` completes, in order.
@@ -147,7 +148,7 @@ class FrameDecoder:
                         break
                     self._begin()
                 end = min(position + self._missing, len(view))
-                self._partial[self._flags & FLAG_BULK] += view[position:end]
+                self._partial[self._flags & ~FLAG_LAST] += view[position:end]
                 self._missing -= end - position
                 position = end
                 if not self._missing and self._flags & FLAG_LAST:
@@ -167,16 +168,16 @@ class FrameDecoder:
         self._check(self._flags, self._missing)
 
     def _take(self) -> bytearray:
-        channel = self._flags & FLAG_BULK
+        channel = self._flags & ~FLAG_LAST
         message, self._partial[channel] = self._partial[channel], bytearray()
         return message
 
     def _check(self, flags: int, length: int) -> None:
-        if flags & ~(FLAG_BULK | FLAG_LAST):
+        channel = flags & ~FLAG_LAST
+        if channel not in self._partial:
             raise WireProblem(f"unknown flags {flags:#x}")
         if length > FRAGMENT_BYTES_MAX:
             raise WireProblem(f"a fragment of {length} bytes, the limit is {FRAGMENT_BYTES_MAX}")
-        channel = flags & FLAG_BULK
         limit = BULK_BYTES_MAX if channel else CONTROL_BYTES_MAX
         if len(self._partial[channel]) + length > limit:
             raise WireProblem(f"a message of more than {limit} bytes")

@@ -73,7 +73,7 @@ class Planes:
             links = self._links.to(to)
             if output.transfer is not None or (message.bulk and not message.beside):
                 links.carry(output.transfer)
-            links.send(data, bulk=message.bulk)
+            links.send(data, bulk=message.bulk, beside=message.beside)
             if message.bulk and self._metering is not None:
                 self._metering.moved()
         else:

@@ -70,6 +70,7 @@ def parser() -> Parser:
         action="store_true",
         help="measure rounds among strangers too, clipped and proven, in turns with those among friends",
     )
+    averaging.add_argument("--calls", action="store_true", help="measure rounds beside calls of experts too")
     averaging.add_argument(
         "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
     )

@@ -73,7 +73,7 @@ class PeerLinks:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._is_smaller = terms.credentials.peer_id < peer
-        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._waiting: deque[tuple[bytes, bool, bool]] = deque()
         self._waiting_bytes = 0
         self._opened = asyncio.Event()
         """Set while a link is open."""
@@ -83,13 +83,13 @@ class PeerLinks:
         self._budget: Budget | None = None
         """What the present round sends to the peer."""
 
-    def send(self, data: bytes, *, bulk: bool) -> None:
+    def send(self, data: bytes, *, bulk: bool, beside: bool = False) -> None:
         """Send on the preferred link, or call the peer and send then."""
         stream = self.preferred
         if stream is not None:
-            stream.send(data, bulk=bulk)
+            stream.send(data, bulk=bulk, beside=beside)
             return
-        self._waiting.append((data, bulk))
+        self._waiting.append((data, bulk, beside))
         self._waiting_bytes += len(data) + MESSAGE_COST_BYTES
         if self._waiting_bytes > BULK_QUEUE_BYTES_MAX:
             self._terms.trace.mark("net.drop.queue")
@@ -143,8 +143,8 @@ class PeerLinks:
         elif len(self.streams) > 1 and self._closing is None:
             self._closing = self._loop.call_later(STEADY_S, self._close_duplicates)
         while self._waiting and stream.closed is None:
-            data, bulk = self._waiting.popleft()
-            stream.send(data, bulk=bulk)
+            data, bulk, beside = self._waiting.popleft()
+            stream.send(data, bulk=bulk, beside=beside)
         self._waiting_bytes = 0
 
     def remove(self, stream: PeerStream, reason: str) -> None:

@@ -62,9 +62,9 @@ class Sender:
         self.pacing.opened(rtt_s, simultaneous=simultaneous)
         self.plan()
 
-    def send(self, data: bytes, *, bulk: bool) -> bool:
+    def send(self, data: bytes, *, bulk: bool, beside: bool = False) -> bool:
         """Queue a message; returns False if its queue is full."""
-        if not self.outbox.put(data, bulk=bulk):
+        if not self.outbox.put(data, bulk=bulk, beside=beside):
             return False
         if data:
             self._liveness.used_at = self._loop.time()
@@ -145,7 +145,8 @@ class Sender:
             bulk = not self.outbox.control_bytes
             if not self._flow.room(now, bulk=bulk):
                 return
-            if bulk and self.budget is not None and not self.pacing.paces and (wait_s := self.budget.wait_s(now)):
+            planned = bulk and self.budget is not None and not self.pacing.paces and not self.outbox.overtakes
+            if planned and self.budget is not None and (wait_s := self.budget.wait_s(now)):
                 self._wake(wait_s, self.plan)
                 return
             self._write_next(now)
@@ -159,13 +160,12 @@ class Sender:
             self.budget = None
         if self.budget is None:
             self.pacing.begin(now)
-        burst = 0 if self.budget is None else self.budget.burst_bytes(now)
-        most = min(self._drain.fragment_bytes, self._bucket.turn_bytes)
-        if self.budget is not None and not self.pacing.paces:
-            most = min(most, burst)
-        for piece in self.outbox.take(most):
+        most = self._unsent_bytes_max = self._drain.fragment_bytes
+        if self.budget is not None:
+            self._unsent_bytes_max = self.budget.burst_bytes(now)
+            most = min(most, self._unsent_bytes_max)
+        for piece in self.outbox.take(min(most, self._bucket.turn_bytes)):
             self._channel.write(piece)
-        self._unsent_bytes_max = max(self._drain.fragment_bytes, min(burst, UNSENT_BYTES_MAX))
         self.pacing.limit_unsent(min(self._unsent_bytes_max, UNSENT_BYTES_MAX))
         if self.outbox.bulk_bytes or self.budget is not None:
             self.pacing.look(now, self.budget)

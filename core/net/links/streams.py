@@ -89,9 +89,9 @@ class PeerStream(asyncio.BufferedProtocol):
         self.transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def send(self, data: bytes, *, bulk: bool) -> None:
+    def send(self, data: bytes, *, bulk: bool, beside: bool = False) -> None:
         """Send an encoded message.  A link whose queue would overflow is closed: it must never lose one of many."""
-        if self.closed is None and not self.sender.send(data, bulk=bulk):
+        if self.closed is None and not self.sender.send(data, bulk=bulk, beside=beside):
             self._terms.trace.mark("net.drop.queue")
             self.close("takes nothing")
 

@@ -20,7 +20,7 @@ from core.net.clock import Clock
 from core.system.progress_bar import ProgressBar
 from tests.bench.averaging import rivals
 from tests.bench.averaging.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
-from tests.bench.averaging.report import AveragingReport, beside_strangers, report_of, sentences
+from tests.bench.averaging.report import AveragingReport, beside_calls, beside_strangers, report_of, sentences
 from tests.bench.children import Child, children, hear_all
 from tests.bench.network.fleets import Computer, fleet_of, in_full
 from tests.bench.network.limits import flown
@@ -33,6 +33,8 @@ PEERS = 4
 WARM = 8
 LEAD_S = 0.1
 """From the command to the common start."""
+CALLS_ALONE_S = 10.0
+"""The same where peers ask each other beside the round: until then these calls are alone."""
 
 
 class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,8 @@ class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
     """Whether another program pings through each line meanwhile."""
     strangers: bool = False
     """Whether every second round is one of a collaboration that strangers may join."""
+    calls: bool = False
+    """Whether peers ask each other beside every second round, as trainers ask hosts of experts."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if problem is not None:
         sys.stdout.flush()
         raise problem
-    reports = [one for one in (report, report.strangers) if one is not None]
+    reports = [one for one in (report, report.strangers, report.calls) if one is not None]
     return 0 if all(one.is_sound for one in reports) else 1
 
 
@@ -166,7 +170,9 @@ async def measure_as_asked(args: argparse.Namespace, bar: ProgressBar) -> Averag
         args: The options of `python -m tests.bench averaging`.
         bar: Shows the progress.
     """
-    job = AveragingJob(numel=args.numel, codec=args.codec, rounds=args.rounds, strangers=args.strangers)
+    job = AveragingJob(
+        numel=args.numel, codec=args.codec, rounds=args.rounds, strangers=args.strangers, calls=args.calls
+    )
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
         return await measure_fleet(
@@ -225,7 +231,7 @@ async def _rounds(
         child.tell(Meet(addresses=addresses, helpers=[setup.index for setup in setups if setup.helps]))
     await hear_all(group, Met, timeout_s=START_S)
     clock = Clock()
-    kinds = (False, True)[: 1 + job.strangers]
+    kinds = [{}, *([{"strangers": True}] if job.strangers else []), *([{"calls": True}] if job.calls else [])]
     results: list[list[list[RoundDone]]] = [[] for _ in kinds]
     facts: list[bytes] = []
     total = job.warm + job.rounds
@@ -235,7 +241,8 @@ async def _rounds(
             await pings_of(pingers)  # what came back beside the rounds before is forgotten
         warm, counts = f"round {turn + 1} of {job.warm} to warm up", f"round {turn + 1 - job.warm} of {job.rounds}"
         bar.show(turn / total, warm if turn < job.warm else counts, part="rounds")
-        go = StartRound(number=number, at=clock.now() + LEAD_S, strangers=kinds[kind], facts=facts)
+        lead_s = CALLS_ALONE_S if "calls" in kinds[kind] else LEAD_S
+        go = StartRound(number=number, at=clock.now() + lead_s, facts=facts, **kinds[kind])
         done = await one_round(group, go)
         facts = [peer.facts for peer in done]
         results[kind].append(done)
@@ -243,8 +250,10 @@ async def _rounds(
 
 
 def _report(results: Sequence[Sequence[Sequence[RoundDone]]], job: AveragingJob) -> AveragingReport:
-    friends, *others = (report_of(rounds, numel=job.numel, codec=job.codec) for rounds in results)
-    return beside_strangers(friends, others[0]) if others else friends
+    report, *others = (report_of(rounds, numel=job.numel, codec=job.codec) for rounds in results)
+    if job.calls:
+        report = beside_calls(report, others.pop(), results[-1])
+    return beside_strangers(report, others[0]) if others else report
 
 
 async def one_round(group: Sequence[Child], go: StartRound) -> list[RoundDone]:

@@ -34,6 +34,8 @@ class StartRound(msgspec.Struct, frozen=True, kw_only=True, tag="go"):
     at: float
     strangers: bool = False
     """Average as a collaboration does that strangers may join: parts are clipped, and means proven."""
+    calls: bool = False
+    """Ask the others, as trainers ask hosts of experts, from now until the round's end."""
     facts: list[bytes] = []
     """Each peer's reports of bandwidth, in order of their numbers; the DHT brings them in the real program."""
 
@@ -89,3 +91,7 @@ class RoundDone(msgspec.Struct, frozen=True, kw_only=True):
     """Duration of the round according to the plan's own bandwidths, seconds; 0: it knew none."""
     facts: bytes
     """The peer's reports of bandwidth now."""
+    alone_s: list[float]
+    """How long each call took that was made before the round, seconds."""
+    beside_s: list[float]
+    """The same of calls beside the round."""

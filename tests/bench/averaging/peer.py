@@ -23,7 +23,7 @@ from core.base.arrays import np
 from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Lost, Received, Tick
+from core.base.machine import Lost, Received, Tick, earliest
 from core.base.manifest import AveragingNumbers
 from core.base.recipe import AMONG_STRANGERS
 from core.base.signing import Ed25519Verifier
@@ -36,6 +36,7 @@ from core.swarm.words.outputs import Asked, Committed, Formed, Missed
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName
 from core.system.one_thread import one_thread
+from tests.bench.averaging.calls import Calls
 from tests.bench.averaging.messages import Ended, Meet, Met, PeerListening, RoundDone, Setup, Show, StartRound
 from tests.bench.averaging.vectors import contribution, error_of, exact_mean, layout_of, samples_of
 from tests.bench.children import say, told
@@ -67,7 +68,7 @@ class Averaging:
         result: Shape (numel,).
     """
 
-    MESSAGES: ClassVar[tuple[type[Message], ...]] = Rounds.MESSAGES
+    MESSAGES: ClassVar[tuple[type[Message], ...]] = (*Rounds.MESSAGES, *Calls.MESSAGES)
 
     def __init__(self, setup: Setup, contribution: np.ndarray[Any, Any], result: np.ndarray[Any, Any]) -> None:
         self._setup = setup
@@ -86,6 +87,7 @@ class Averaging:
         if not setup.helps:
             self._vectors = AggregatedVectors(contribution, result, layout_of(setup.numel))
         self._peers = [peer_id(index) for index in range(setup.peers)]
+        self.calls = Calls([peer for peer in self._peers if peer != peer_id(setup.index)], Random(setup.index))
         self.helpers: Sequence[int] = ()
         self.formed_at = 0.0
         self.plan: Plan | None = None
@@ -96,8 +98,8 @@ class Averaging:
 
     @property
     def deadline(self) -> float | None:
-        """Time at which the rounds want a Tick, Unix seconds."""
-        return self.rounds.deadline
+        """Time at which the rounds or calls want a Tick, Unix seconds."""
+        return earliest(self.rounds.deadline, self.calls.deadline)
 
     def start(self, contacts: Sequence[Contact], *, host: str, port: int, now: float) -> Sequence[Any]:
         """Wait: rounds begin when the bench says so."""
@@ -108,7 +110,10 @@ class Averaging:
         """Pass on what concerns a round."""
         if not isinstance(event, Received | Tick | Lost):
             return []
-        return self.follow(self.rounds.handle(event, now), now)
+        if isinstance(event, Received) and isinstance(event.message, Calls.MESSAGES):
+            return self.calls.handle(event, now)
+        called = self.calls.handle(event, now) if isinstance(event, Tick) else ()
+        return [*called, *self.follow(self.rounds.handle(event, now), now)]
 
     def stand(self, number: int, now: float, *, strangers: bool) -> Sequence[Any]:
         """Stand where round `number` begins, among strangers or friends: calls are welcome."""
@@ -229,12 +234,16 @@ async def serve(setup: Setup) -> None:
         for index, facts in enumerate(go.facts):
             machine.rounds.lines.heard(peer_id(index), decode_facts(facts))
         host.perform(machine.stand(go.number, clock.now(), strangers=go.strangers))
+        if go.calls:
+            machine.calls.begin(clock.now())
+            host.perform(machine.handle(Tick(), clock.now()))  # which arms the next one
         await asyncio.sleep(max(0.0, go.at - clock.now()))
         growth = Growth()
         sent, cpu = host.stats.bytes_sent, time.process_time()
         host.perform(machine.look(clock.now()))
         ended = await machine.end(setup.round_s)
         ended_s = clock.now() - go.at
+        alone_s, beside_s = machine.calls.end(go.at)
         growth.stop()
         say(Ended())
         await told(Show)
@@ -258,6 +267,8 @@ async def serve(setup: Setup) -> None:
                 portions=in_order(machine.plan, machine.plan.portions, peers=setup.peers)
                 if machine.plan and machine.plan.portions
                 else [],
+                alone_s=alone_s,
+                beside_s=beside_s,
             )
         )
     await session.close()

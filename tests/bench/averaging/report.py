@@ -3,9 +3,11 @@
 import os
 import statistics
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from core.api.numbers import amount
 from tests.bench.averaging.messages import RoundDone
@@ -49,6 +51,10 @@ class AveragingReport(msgspec.Struct, frozen=True, kw_only=True):
     """Asked for on a fleet's lines: what another program on them feels of the rounds."""
     strangers: "AveragingReport | None" = None
     """Asked for: rounds among strangers, in turns with these.  Its error is against the mean of whole parts, too."""
+    calls: "AveragingReport | None" = None
+    """Asked for: rounds beside calls of experts, in turns with these."""
+    calls_ms: tuple[float, float] | None = None
+    """The time of these calls, 95th percentile, without a round and beside one, milliseconds."""
     hivemind: dict[str, Any] = {}
     gloo: dict[str, Any] = {}
     ratios: dict[str, float] = {}
@@ -107,7 +113,31 @@ def beside_strangers(friends: AveragingReport, strangers: AveragingReport) -> Av
         "strangers_bytes": (strangers.wire_bytes, friends.wire_bytes),
     }
     ratios = {name: round(theirs / ours, 3) for name, (theirs, ours) in pairs.items() if ours > 0}
-    return msgspec.structs.replace(friends, strangers=strangers, ratios=ratios)
+    return msgspec.structs.replace(friends, strangers=strangers, ratios={**friends.ratios, **ratios})
+
+
+def beside_calls(
+    report: AveragingReport, beside: AveragingReport, results: Sequence[Sequence[RoundDone]]
+) -> AveragingReport:
+    """The figures of rounds with those of rounds beside calls, and of these calls.
+
+    Args:
+        report: Rounds alone.
+        beside: Rounds beside calls, in turns with the others.
+        results: These, as all their peers tell them.
+    """
+    peers = [peer for done in results for peer in done]
+    alone, with_rounds = (
+        float(np.percentile([took for peer in peers for took in times(peer)], 95))
+        for times in (attrgetter("alone_s"), attrgetter("beside_s"))
+    )
+    ratios = {"calls": beside.seconds.median / report.seconds.median, "calls_p95": with_rounds / alone}
+    return msgspec.structs.replace(
+        report,
+        calls=beside,
+        calls_ms=(round(1000 * alone, 1), round(1000 * with_rounds, 1)),
+        ratios={**report.ratios, **{name: round(ratio, 3) for name, ratio in ratios.items()}},
+    )
 
 
 def sentences(report: AveragingReport) -> str:
@@ -126,6 +156,10 @@ def sentences(report: AveragingReport) -> str:
         lines.append("  " + report.limits.sentence)
     if report.pings is not None:
         lines.append("  " + report.pings.sentence)
+    if report.calls_ms is not None:
+        lines.append(
+            "  calls of experts took {} ms alone and {} ms beside rounds (95th percentile).".format(*report.calls_ms)
+        )
     lines += [f"  {_ratio(name, value)}" for name, value in report.ratios.items()]
     return "\n".join(lines)
 
@@ -138,5 +172,7 @@ def _ratio(name: str, value: float) -> str:
         "strangers": "time among strangers over that among friends",
         "strangers_cpu": "CPU seconds among strangers over those among friends",
         "strangers_bytes": "bytes sent among strangers over those among friends",
+        "calls": "time of rounds beside calls of experts over that without",
+        "calls_p95": "time of calls beside rounds over that without, 95th percentile",
     }
     return f"{what[name]}: {value:.3f}"

@@ -12,6 +12,7 @@ from core.base.problems import WireProblem
 from core.base.wire import (
     BULK_BYTES_MAX,
     CONTROL_BYTES_MAX,
+    FLAG_BESIDE,
     FLAG_BULK,
     FLAG_LAST,
     FRAGMENT_BYTES_MAX,
@@ -94,11 +95,14 @@ def test_arbitrary_bytes_raise_nothing_but_wire_problems_and_grow_nothing(data, 
     assert decoder.pending_bytes <= len(data)
 
 
-@given(st.lists(st.binary(max_size=300), max_size=20), st.lists(st.sampled_from([0, 1, 2, 3, 4, 255]), max_size=20))
+@given(
+    st.lists(st.binary(max_size=300), max_size=20),
+    st.lists(st.sampled_from([0, 1, 2, 3, 4, 5, 6, 7, 8, 255]), max_size=20),
+)
 def test_arbitrary_fragments_are_messages_or_wire_problems(payloads, flags):
     decoder = FrameDecoder()
     stream = b"".join(fragment_header(len(data), flag) + data for data, flag in zip(payloads, flags, strict=False))
-    known = all(flag <= (FLAG_BULK | FLAG_LAST) for flag, _ in zip(flags, payloads, strict=False))
+    known = all(flag in {0, 1, 2, 3, 4, 6} for flag, _ in zip(flags, payloads, strict=False))
     if known:
         lasts = sum(1 for flag, _ in zip(flags, payloads, strict=False) if flag & FLAG_LAST)
         assert len(decoder.feed(stream)) == lasts
@@ -107,7 +111,9 @@ def test_arbitrary_fragments_are_messages_or_wire_problems(payloads, flags):
             decoder.feed(stream)
 
 
-@pytest.mark.parametrize(("flags", "limit"), [(0, CONTROL_BYTES_MAX), (FLAG_BULK, BULK_BYTES_MAX)])
+@pytest.mark.parametrize(
+    ("flags", "limit"), [(0, CONTROL_BYTES_MAX), (FLAG_BULK, BULK_BYTES_MAX), (FLAG_BESIDE, BULK_BYTES_MAX)]
+)
 def test_oversized_message_is_refused_before_it_is_buffered(flags, limit):
     decoder = FrameDecoder()
     piece = bytes(min(limit, 32 * 1024))

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core.net.links.outbox as module
-from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, FrameDecoder
-from core.net.links.outbox import Outbox
+from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, FLAG_BESIDE, FrameDecoder
+from core.net.links.outbox import BESIDE_BYTES_MAX, Outbox
 
 
 def drain(outbox: Outbox, fragment_bytes: int = 16384) -> bytes:
@@ -31,6 +31,23 @@ def test_control_overtakes_bulk_between_two_fragments():
     outbox.put(b"urgent", bulk=False)
     stream += drain(outbox, 40)
     assert FrameDecoder().feed(stream) == [b"urgent", b"b" * 100]
+
+
+def test_bulk_beside_a_round_overtakes_the_rounds_by_a_tenth():
+    outbox, left = Outbox(), []
+    for number in range(100):
+        outbox.put(bytes([number]) * 40_000, bulk=True)
+        outbox.put(bytes([100 + number]) * 40_000, bulk=True, beside=True)
+    while outbox:
+        left.append(b"".join(outbox.take(10_000)))
+    is_beside = [bool(fragment[0] & FLAG_BESIDE) for fragment in left]
+    end = len(is_beside) - is_beside[::-1].index(False)
+    ahead_bytes = 10_000 * sum(is_beside[:end])
+    assert is_beside[:13] == [True] * 13, "a burst at once"
+    assert ahead_bytes - BESIDE_BYTES_MAX == pytest.approx(4_000_000 / 9, rel=0.1)
+    found = FrameDecoder().feed(b"".join(left))
+    assert [data[0] for data in found if data[0] < 100] == list(range(100))
+    assert [data[0] for data in found if data[0] >= 100] == list(range(100, 200))
 
 
 def test_its_queues_are_bounded(monkeypatch):
