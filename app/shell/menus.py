@@ -42,7 +42,7 @@ class Menus:
         main.addSeparator()
         main.addAction(actions.close)
         main.addAction(actions.quit)
-        bar.addMenu(tr("&Collaboration")).addActions([actions.save, actions.invite, actions.join, actions.leave])
+        bar.addMenu(tr("Co&llaboration")).addActions([actions.save, actions.invite, actions.join, actions.leave])
         view = bar.addMenu(tr("&View"))
         view.addActions(list(actions.pages.values()))
         view.addSeparator()

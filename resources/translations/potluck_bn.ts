@@ -76,10 +76,6 @@
    <translation>জানালা বন্ধ করুন (&amp;C)</translation>
   </message>
   <message>
-   <source>&amp;Collaboration</source>
-   <translation>প্রকল্প (&amp;C)</translation>
-  </message>
-  <message>
    <source>&amp;Compile the model first</source>
    <translation>আগে মডেলটি কম্পাইল করুন (&amp;C)</translation>
   </message>
@@ -1370,6 +1366,10 @@
   <message>
    <source>Close the window, or quit Potluck?</source>
    <translation>জানালা বন্ধ করবেন, না Potluck থেকে বেরিয়ে যাবেন?</translation>
+  </message>
+  <message>
+   <source>Co&amp;llaboration</source>
+   <translation>প্রকল্প (&amp;L)</translation>
   </message>
   <message>
    <source>Co&amp;lours</source>

@@ -76,10 +76,6 @@
    <translation>Fenster &amp;schließen</translation>
   </message>
   <message>
-   <source>&amp;Collaboration</source>
-   <translation>Pro&amp;jekt</translation>
-  </message>
-  <message>
    <source>&amp;Compile the model first</source>
    <translation>Das Modell zuerst übers&amp;etzen</translation>
   </message>
@@ -1370,6 +1366,10 @@
   <message>
    <source>Close the window, or quit Potluck?</source>
    <translation>Fenster schließen oder Potluck beenden?</translation>
+  </message>
+  <message>
+   <source>Co&amp;llaboration</source>
+   <translation>Pro&amp;jekt</translation>
   </message>
   <message>
    <source>Co&amp;lours</source>

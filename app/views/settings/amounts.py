@@ -40,13 +40,11 @@ class AmountRow(QWidget):
         column.addWidget(label(tr("How much may it take? A button fills in the rules; Save keeps them."), bold=True))
         column.addLayout(row)
         column.addWidget(self.meaning)
-        self.setFocusProxy(self.buttons["quiet"])
 
     def show_rules(self, rules: Wish) -> None:
         """Press the button down whose rules these are, and none where they are of the person's own."""
         chosen = amount_of(rules)
         for name, button in self.buttons.items():
             button.setChecked(name == chosen)
-        self.setFocusProxy(self.buttons[chosen or "quiet"])
         own = text.tr("Rules of your own: none of the three.")
         self.meaning.setText(self.buttons[chosen].toolTip() if chosen else own)

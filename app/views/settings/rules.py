@@ -55,7 +55,7 @@ class RulesPage(SettingsPage):
         self.align(used, other, rests)
         self.column.addWidget(self._grey)
         self.column.addStretch(1)
-        self.setFocusProxy(self.amounts)
+        self.setFocusProxy(self.amounts.buttons["quiet"])
 
     def show_machine(self, machine: MachineView) -> None:
         """Grey out the rules that stop nothing here, and offer the programs that run."""
