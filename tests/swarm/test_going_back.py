@@ -64,7 +64,7 @@ def ordered_back(
     [
         (1, 1, True),
         (2, 2, True),
-        (8, 2, True),
+        pytest.param(8, 2, True, marks=pytest.mark.long),
         (1, 1, False),
         (2, 2, False),
         pytest.param(8, 2, False, marks=pytest.mark.long),

@@ -320,7 +320,7 @@ def test_end_of_the_schedule_is_told_as_such(total, reason):
     snapshot = take_snapshot(at(participant=seen(phase=Phase.FINISHED), manifest=manifest))
     assert (snapshot.verdict.code, snapshot.verdict.reason) == ("resting", reason)
     assert snapshot.activity is Activity.FINISHED
-    assert "epoch 7" in snapshot.sentence
+    assert "step 7" in snapshot.sentence
 
 
 def test_trainer_that_lacks_experts_says_so_and_does_not_contribute():
