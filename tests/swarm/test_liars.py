@@ -45,7 +45,16 @@ def test_one_liar_does_not_stop_the_others(lie: str) -> None:
     assert min(epochs()) >= EPOCHS
 
 
-@pytest.mark.parametrize(("honest", "liars", "seed"), [(2, 1, 1), (2, 1, 2), (3, 2, 1), (3, 2, 2), (4, 1, 3)])
+@pytest.mark.parametrize(
+    ("honest", "liars", "seed"),
+    [
+        (2, 1, 1),
+        pytest.param(2, 1, 2, marks=pytest.mark.long),
+        (3, 2, 1),
+        pytest.param(3, 2, 2, marks=pytest.mark.long),
+        (4, 1, 3),
+    ],
+)
 def test_fewer_liars_than_honest_peers_replace_nobodys_model(honest: int, liars: int, seed: int) -> None:
     """The honest ones are killed one by one, and come back, every other with an empty disk."""
     count = honest + liars

@@ -56,7 +56,12 @@ def run(seed: int, *, peers: int, epoch_s: float, epochs: int = EPOCHS, **more: 
 
 @pytest.mark.parametrize(
     ("peers", "epoch_s", "averaging"),
-    [(2, 0.02, "standing still"), (2, 0.3, "standing still"), (2, 0.3, "computing on"), (3, 1.5, "standing still")],
+    [
+        (2, 0.02, "standing still"),
+        pytest.param(2, 0.3, "standing still", marks=pytest.mark.long),
+        (2, 0.3, "computing on"),
+        pytest.param(3, 1.5, "standing still", marks=pytest.mark.long),
+    ],
 )
 def test_no_epoch_has_two_states(peers: int, epoch_s: float, averaging: str) -> None:
     forks = run(1, peers=peers, epoch_s=epoch_s, delayed=averaging == "computing on")

@@ -19,7 +19,16 @@ def test_small_worlds(seed: int) -> None:
     assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
 
 
-@pytest.mark.parametrize(("seed", "codec"), [(2, "u8"), (3, "b8"), (4, "q4"), (5, "q4"), (6, "adaptive")])
+@pytest.mark.parametrize(
+    ("seed", "codec"),
+    [
+        (2, "u8"),
+        pytest.param(3, "b8", marks=pytest.mark.long),
+        (4, "q4"),
+        pytest.param(5, "q4", marks=pytest.mark.long),
+        (6, "adaptive"),
+    ],
+)
 def test_small_worlds_in_other_codecs(seed: int, codec: str) -> None:
     """Peers go and come back, workers are stopped in rounds: all still hold the same bits of every state."""
     drawn = SwarmSettings.drawn(seed, peers=6, epochs=4)

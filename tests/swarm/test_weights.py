@@ -79,7 +79,16 @@ def lies(liar: Volunteer, *, times: float) -> None:
     liar.begin = begin_lying  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("liars", "times"), [(1, 50.0), (2, 50.0), (1, 0.0), (1, 1e15), (1, 3e38)])
+@pytest.mark.parametrize(
+    ("liars", "times"),
+    [
+        pytest.param(1, 50.0, marks=pytest.mark.long),
+        (2, 50.0),
+        (1, 0.0),
+        pytest.param(1, 1e15, marks=pytest.mark.long),
+        (1, 3e38),
+    ],
+)
 def test_members_that_claim_everything_keep_to_their_share(liars: int, times: float) -> None:
     peers = HONEST + liars
     churn = ChurnSettings(live=(peers, peers), up_s=1e9, down_s=1.0, first_s=1.0)
