@@ -119,6 +119,8 @@ def fragment_header(length: int, flags: int) -> bytes:
 class FrameDecoder:
     """Cuts a byte stream into whole messages' bytes; remembers at most one unfinished message per channel.
 
+    So the worst sender has a link hold two bulk messages and one of control, none of them finished.
+
     Yields `bytearray` objects that nobody else holds, so a decoded payload may keep a view of them.
     """
 

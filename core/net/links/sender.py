@@ -145,8 +145,8 @@ class Sender:
             bulk = not self.outbox.control_bytes
             if not self._flow.room(now, bulk=bulk):
                 return
-            planned = bulk and self.budget is not None and not self.pacing.paces and not self.outbox.overtakes
-            if planned and self.budget is not None and (wait_s := self.budget.wait_s(now)):
+            waits = bulk and not self.pacing.paces and not self.outbox.overtakes
+            if waits and self.budget is not None and (wait_s := self.budget.wait_s(now)):
                 self._wake(wait_s, self.plan)
                 return
             self._write_next(now)

@@ -23,7 +23,7 @@ LATE_S: Final = 120.0
 GONE_S: Final = 1.5 * AGAIN_S
 """Time after the loss of a host in which its word still counts: if it lives, it has told its rows again by then."""
 ANY_WORD: Final = ExpertFileAsk(bytes(DIGEST_BYTES))
-"""For a file that nobody has: whoever refuses it has spoken."""
+"""For a file that nobody has: a host that refuses it has spoken."""
 ANY_ANSWER: Final = ExpertFileDenied(ANY_WORD.digest, 0.0)
 ASKED_MAX: Final = 2
 """Number of hosts of one place that are asked for a word at a time."""

@@ -283,10 +283,12 @@ class ExpertPlaces:
             places = ((*prefix, last) for last in range(self._grid.width(prefix)))
             for place in (place for place in places if (layer, place) not in self._held):
                 hosts = [host for _, host in others[layer].get(place, [])]
-                if not hosts or ((layer, place) in self._doubted and not any(map(self.others.is_real, hosts))):
-                    vacant.append((layer, place))
-                elif not any(map(self.others.is_real, hosts)):
+                if any(map(self.others.is_real, hosts)):
+                    continue
+                if hosts and (layer, place) not in self._doubted:
                     silent[layer, place] = hosts
+                else:
+                    vacant.append((layer, place))
         return vacant, silent
 
     def _settle(self, row: Expert, now: float) -> Iterator[PlaceOutput]:
