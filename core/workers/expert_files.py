@@ -28,11 +28,19 @@ def expert_files(folder: Path) -> dict[Expert, list[Path]]:
     Not the highest version is the newest: an expert may have begun anew, and a stranger's file may say what it likes.
     """
     found: dict[Expert, list[Path]] = {}
-    for path in sorted(folder.glob("expert-*.safetensors"), key=lambda path: path.stat().st_mtime_ns):
+    for path in sorted(folder.glob("expert-*.safetensors"), key=written_at):
         if match := _NAME.fullmatch(path.name):
             layer, *place = map(int, match[1].split("-"))
             found.setdefault((layer, tuple(place)), []).append(path)
     return found
+
+
+def written_at(path: Path) -> float:
+    """When a file was written, Unix seconds; 0: the other process, worker or engine, has dropped it just now."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def version_of(path: Path) -> int:

@@ -11,7 +11,7 @@ from core.experts.hosting import Expert
 from core.kept.state_files import DiskStateFile
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyDropped, CopyFetched
-from core.workers.expert_files import expert_file, expert_files, version_of
+from core.workers.expert_files import expert_file, expert_files, version_of, written_at
 
 COPIES_KEPT: Final = 2
 """Number of states of one expert that are kept, the newest."""
@@ -72,7 +72,7 @@ class ExpertShelf:
 
     def saved(self) -> dict[Expert, int]:
         """When the newest state of each expert that lies here was written, Unix seconds."""
-        return {expert: int(paths[-1].stat().st_mtime) for expert, paths in expert_files(self.folder).items()}
+        return {expert: int(written_at(paths[-1])) for expert, paths in expert_files(self.folder).items()}
 
     async def keep(self) -> None:
         """Have others know of files, one after the other, until cancelled."""

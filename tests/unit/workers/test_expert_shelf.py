@@ -1,12 +1,15 @@
 """Files of experts: what was fetched is kept, however soon the next one comes."""
 
 import asyncio
+from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 
 from core.base.content import chunk_digests, root_digest
 from core.kept.state_files import DiskStateSink
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyFetched
+from core.workers.expert_files import expert_file
 from core.workers.expert_shelf import ExpertShelf
 
 
@@ -35,3 +38,26 @@ def test_copy_outlives_the_next_download(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(run(), 20))
     assert [copy.expert for copy in told] == [(0, (place, 0)) for place in range(3)]
     assert len(list(tmp_path.glob("expert-*"))) == 3
+
+
+def test_files_that_the_worker_drops_meanwhile_end_nothing(tmp_path: Path) -> None:
+    shelf, ended = ExpertShelf(tmp_path, lambda _: None), Event()
+
+    def worker() -> None:
+        for version in count():
+            for place in range(8):
+                expert_file(tmp_path, (0, (place, 0)), version=version, root=bytes(32)).touch()
+                expert_file(tmp_path, (0, (place, 0)), version=version - 1, root=bytes(32)).unlink(missing_ok=True)
+            if ended.is_set():
+                return
+
+    saves = Thread(target=worker)
+    saves.start()
+    try:
+        for _ in range(300):
+            for expert in shelf.saved():
+                shelf.newest(expert)
+    finally:
+        ended.set()
+        saves.join()
+    assert len(shelf.saved()) == 8
