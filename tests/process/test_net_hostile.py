@@ -207,9 +207,9 @@ class _Carrier:
 
 @in_loop
 async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch):
-    monkeypatch.setattr(link_maker_module, "UNUSED_S", 0.1)
+    monkeypatch.setattr(punch_module, "UNUSED_S", 0.1)
     async with Peer("anna") as anna:
-        maker = anna.host.links.maker
+        punches = anna.host.links.maker.punches
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
             there.bind(("127.0.0.1", 0))
             there.setblocking(False)
@@ -219,8 +219,8 @@ async def test_birthday_punch_releases_its_socket_when_nobody_calls(monkeypatch)
             await eventually(lambda: anna.host.tasks.running)
             _, source = await asyncio.get_running_loop().sock_recvfrom(there, 100)
             there.sendto(punch_module.punch_packet(NONCE, sender=stranger, receiver=anna.id), source)
-            await eventually(lambda: maker.sockets)
-            await eventually(lambda: not maker.sockets)
+            await eventually(lambda: anna.trace["net.hole"])
+            await eventually(lambda: not punches.own)
 
 
 @in_loop
@@ -270,12 +270,12 @@ async def test_birthday_punches_share_the_sockets_and_leave_none_behind(monkeypa
                 )
                 for n in range(3)
             ]
-            await eventually(lambda: punches.open_sockets >= 8)
-            assert punches.open_sockets <= 10
+            await eventually(lambda: len(punches.own) >= 8)
+            assert len(punches.own) <= 10
             for rendezvous in meetings:
                 rendezvous.cancel()
             await asyncio.wait(meetings)
-        assert punches.open_sockets == 0
+        assert not punches.own
 
 
 @in_loop

@@ -26,6 +26,8 @@ LONGEST_PAUSE_S: Final = 0.3
 RENDEZVOUS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
 """Number of sockets of all punches together: a process has few files, and others need them, too."""
+UNUSED_S: Final = 5.0
+"""Seconds after a hole was found in which a punch's own sockets wait for a connection."""
 ADMITTED_S: Final = 20.0
 """Seconds after an awaited punch during which its source may begin connections."""
 ADMITTED_CONNECTIONS_MAX: Final = 4
@@ -99,8 +101,8 @@ class UdpPunches:
         """By the packet that is awaited: the hole, once it is heard, and the packet that answers it."""
         self._admitted: OrderedDict[Address, tuple[float, int]] = OrderedDict()
         """Until when, and how many more connections, may begin from an address."""
-        self.open_sockets = 0
-        """Number of own sockets of all punches in progress."""
+        self.own: set[OwnSocket] = set()
+        """Open sockets of all punches."""
 
     async def punch(self, rendezvous: Rendezvous) -> Hole | None:
         """Punch until the peer is heard, or for the time of the rendezvous."""
@@ -115,20 +117,19 @@ class UdpPunches:
         self.awaited[awaited] = heard, punch
         loop.call_later(rendezvous.lasts_s + PUNCH_S, self.awaited.pop, awaited, None)
         sockets: list[OwnSocket] = []
-        hole: Hole | None = None
         try:
             async with asyncio.timeout(rendezvous.lasts_s):
                 if rendezvous.sockets:
                     await self._open_many(rendezvous, sockets)
                 await _first(heard, self._punch(punch, rendezvous, heard, sockets))
-                hole = heard.result()
-                return hole
+                return heard.result()
         except TimeoutError:
             return None
         finally:
-            self.open_sockets -= len(sockets)
             for each in sockets:
-                if hole is None or each is not hole.socket:
+                if heard.done():  # the other side may have heard another one first, and call that
+                    loop.call_later(UNUSED_S, each.close_unused)
+                else:
                     each.close()
 
     def received(self, data: bytes, source: Address, put: Put | None = None, own: "OwnSocket | None" = None) -> bool:
@@ -200,13 +201,13 @@ class UdpPunches:
     async def _open_many(self, rendezvous: Rendezvous, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
         bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from any of ours
-        while len(opened) < rendezvous.sockets and self.open_sockets < SOCKETS_MAX:
+        while len(opened) < rendezvous.sockets and len(self.own) < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
                 break
             opened.append(own)
-            self.open_sockets += 1
+            self.own.add(own)
 
     def packet(self, own: "OwnSocket", data: bytes, source: Address) -> None:
         """Handle a packet of a punch's own socket.
@@ -243,8 +244,14 @@ class OwnSocket(asyncio.DatagramProtocol):
 
     def close(self) -> None:
         """Close the socket and release its file."""
+        self._punches.own.discard(self)
         if self._transport is not None:
             self._transport.close()
+
+    def close_unused(self) -> None:
+        """Close the socket unless a connection uses it."""
+        if self.endpoint is None or self.endpoint.empty:
+            self.close()
 
     def connection_made(self, transport: Any) -> None:
         """Adopt the socket that asyncio has opened."""

@@ -28,8 +28,6 @@ RETRY_S: Final = 0.012
 is in flight."""
 TCP_FIRST_S: Final = 0.1
 """Seconds for which an open hole for UDP waits for TCP, which costs far less."""
-UNUSED_S: Final = 20.0
-"""A punch's own socket is closed if no connection uses it by then."""
 RANKS: Final[dict[Way, int]] = {"relay": 0, "quic": 1, "tcp": 2}
 
 
@@ -91,8 +89,6 @@ class LinkMaker:
         self.punches = UdpPunches(me=me, put=put, packet=self._packet)
         self.endpoint: QuicEndpoint | None = None
         """QUIC over the host's port, once it was needed."""
-        self.sockets: set[OwnSocket] = set()
-        """Punches' own sockets that found a hole."""
 
     async def call(self, peer: PeerId, addresses: Sequence[Address]) -> str | None:
         """Call all addresses, one a little after the other.
@@ -144,10 +140,11 @@ class LinkMaker:
 
     def close(self) -> None:
         """End all QUIC connections and close the punches' sockets."""
-        for endpoint in [self.endpoint, *(each.endpoint for each in self.sockets)]:
+        own = tuple(self.punches.own)
+        for endpoint in [self.endpoint, *(each.endpoint for each in own)]:
             if endpoint is not None:
                 endpoint.close()
-        for each in self.sockets:
+        for each in own:
             each.close()
 
     # --- TCP ---------------------------------------------------------------------------------------------------------
@@ -213,9 +210,6 @@ class LinkMaker:
         if hole is None:
             return
         self._trace.mark("net.hole")
-        if hole.socket is not None:
-            self.sockets.add(hole.socket)
-            asyncio.get_running_loop().call_later(UNUSED_S, self._give_back_unused, hole.socket)
         if self._me > rendezvous.peer:
             return  # the smaller id calls
         await asyncio.sleep(TCP_FIRST_S)
@@ -229,7 +223,7 @@ class LinkMaker:
             await asyncio.wait([stream.settled])
 
     def _packet(self, own: OwnSocket, data: bytes, source: Address) -> None:
-        if own not in self.sockets or not self._quic_on(own).received(data, source):
+        if not self._quic_on(own).received(data, source):
             self._trace.mark("net.drop.quic")
 
     def _quic(self) -> "QuicEndpoint":
@@ -239,7 +233,7 @@ class LinkMaker:
 
     def _quic_on(self, own: OwnSocket) -> "QuicEndpoint":
         if own.endpoint is None:
-            own.endpoint = self._make(own.put, lambda: self._give_back(own))
+            own.endpoint = self._make(own.put, own.close)
         endpoint: QuicEndpoint = own.endpoint
         return endpoint
 
@@ -247,14 +241,6 @@ class LinkMaker:
         from core.net.carriers.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
         return QuicEndpoint(send=put, accept=self._links.accept, welcome=self.punches.admits, emptied=emptied)
-
-    def _give_back_unused(self, own: OwnSocket) -> None:
-        if own.endpoint is None or own.endpoint.empty:
-            self._give_back(own)
-
-    def _give_back(self, own: OwnSocket) -> None:
-        self.sockets.discard(own)
-        own.close()
 
 
 def _outcome(done: set[asyncio.Task[str | None]], before: str | None) -> str | None:
