@@ -120,7 +120,7 @@ CHANGES = {
     ModerationAct.RESUME: "has everybody compute again",
     ModerationAct.END: "ends the collaboration: {words}",
     ModerationAct.SUCCESSOR: "asks everybody whether they go on at {name}",
-    ModerationAct.GO_BACK: "has everybody go back to epoch {count}, root {name}",
+    ModerationAct.GO_BACK: "has everybody go back to step {count}, root {name}",
     ModerationAct.OTHER: "changes {words} in a way that has no word here",
 }
 

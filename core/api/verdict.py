@@ -291,12 +291,12 @@ def _counted(verdict: Verdict) -> Sentence:
         company = Sentence("together with one other" if others else "alone for now")
     if verdict.reason == "averaging":
         meanwhile = Sentence(" while training goes on" if numbers.get("overlaps") else "")
-        told = "Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model."
+        told = "Averaging {company}{meanwhile}: everyone's work becomes step {epoch} of the model."
         return Sentence(told, company, meanwhile, epoch + 1)
     if samples >= target:
-        gathered = "Training {company}: all {target} samples for epoch {epoch} are gathered."
+        gathered = "Training {company}: all {target} samples for step {epoch} are gathered."
         return Sentence(gathered, company, amount(target), epoch + 1)
-    training = "Training {company}: {samples} of {target} samples for epoch {epoch}."
+    training = "Training {company}: {samples} of {target} samples for step {epoch}."
     return Sentence(training, company, amount(samples), amount(target), epoch + 1)
 
 

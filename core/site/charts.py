@@ -82,7 +82,7 @@ DOTS_MAX: Final = 12
 
 
 def loss_chart(curve: Iterable[CurvePoint]) -> Chart:
-    """The held-out loss by epoch, over the training loss.
+    """The held-out loss by step, over the training loss.
 
     Args:
         curve: In the order of the epochs.
@@ -90,7 +90,7 @@ def loss_chart(curve: Iterable[CurvePoint]) -> Chart:
     points = list(curve)
     training = _finite((point.epoch, point.loss_training) for point in points)
     heldout = _finite((point.epoch, point.loss_heldout) for point in points)
-    title = "Loss by epoch"
+    title = "Loss by step"
     if not training and not heldout:
         return Chart(title, "No loss is known yet.")
     values = [y for _, y in (*training, *heldout)]
@@ -108,8 +108,8 @@ def loss_chart(curve: Iterable[CurvePoint]) -> Chart:
 
     lines = [_line(name, placed(of)) for name, of in (("training", training), ("held-out", heldout)) if of]
     said = "; ".join(
-        f"{name} loss {short_number(of[0][1])} at epoch {of[0][0]:.0f}, "
-        f"{short_number(of[-1][1])} at epoch {of[-1][0]:.0f}"
+        f"{name} loss {short_number(of[0][1])} at step {of[0][0]:.0f}, "
+        f"{short_number(of[-1][1])} at step {of[-1][0]:.0f}"
         for name, of in (("held-out", heldout), ("training", training))
         if of
     )
@@ -120,7 +120,7 @@ def loss_chart(curve: Iterable[CurvePoint]) -> Chart:
             Label(round((top - level) / (top - bottom) * HEIGHT, 1), short_number(level))
             for level in ticks(bottom, top)
         ),
-        _along([f"epoch {short_number(first)}", f"epoch {short_number(last)}"]),
+        _along([f"step {short_number(first)}", f"step {short_number(last)}"]),
         tuple(lines),
     )
 

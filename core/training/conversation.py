@@ -229,9 +229,7 @@ class Conversation:
 
     def _absorb(self, frame: Absorb) -> None:
         if frame.epoch != self._learner.state.epoch + 1:
-            told = Sentence(
-                "A step to epoch {epoch} was ordered at epoch {own}.", frame.epoch, self._learner.state.epoch
-            )
+            told = Sentence("Step {epoch} was ordered after step {own}.", frame.epoch, self._learner.state.epoch)
             raise WorkerProblem(told, hint="Training goes on from the last saved state.")
         learner, mean = self._learner, self._arena.slot("mean")
         if frame.averaged is not None:

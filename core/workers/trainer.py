@@ -248,7 +248,7 @@ class Trainer:
         await self._interpreter.heard(frame)
         if isinstance(frame, frames.WorkerReady):
             for name in frame.set_aside:
-                where = Sentence("epoch {epoch}", frame.epoch) if frame.epoch else Sentence("the beginning")
+                where = Sentence("step {epoch}", frame.epoch) if frame.epoch else Sentence("the beginning")
                 aside = "A damaged checkpoint was set aside as {name}. Training goes on from {where}."
                 self.notice(Sentence(aside, name, where))
             self.loss = msgspec.structs.replace(

@@ -708,10 +708,6 @@
    <translation>বদলি শুরু হওয়ার সময় নিজের চাবি জানায়।</translation>
   </message>
   <message>
-   <source>A step to epoch {epoch} was ordered at epoch {own}.</source>
-   <translation>{own} ইপকে থাকতে {epoch} ইপকের ধাপ নিতে বলা হয়েছিল।</translation>
-  </message>
-  <message>
    <source>A&amp;dd a computer</source>
    <translation>কম্পিউটার যোগ করুন (&amp;D)</translation>
   </message>
@@ -1036,8 +1032,8 @@
    <translation>গড় করছে</translation>
   </message>
   <message>
-   <source>Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.</source>
-   <translation>গড় করছে {company}{meanwhile}: সবার কাজ মিলে মডেলের {epoch} ইপক হচ্ছে।</translation>
+   <source>Averaging {company}{meanwhile}: everyone's work becomes step {epoch} of the model.</source>
+   <translation>গড় করছে {company}{meanwhile}: সবার কাজ মিলে মডেলের {epoch} ধাপ হচ্ছে।</translation>
   </message>
   <message>
    <source>Ban them, which needs the others' signatures.</source>
@@ -2000,6 +1996,10 @@
    <translation>এর লিংক দিন, বা থামিয়ে আবার চালু করুন।</translation>
   </message>
   <message>
+   <source>Have Potluck keep its things on a drive of this computer: set POTLUCK_HOME.</source>
+   <translation>Potluck-এর জিনিস এই কম্পিউটারের কোনো ড্রাইভে রাখুন: POTLUCK_HOME ঠিক করে দিন।</translation>
+  </message>
+  <message>
    <source>Have it make another key.</source>
    <translation>একে দিয়ে আরেকটি চাবি বানান।</translation>
   </message>
@@ -2092,6 +2092,10 @@
    <translation>আমার কাছে লিংক আছে</translation>
   </message>
   <message>
+   <source>If Potluck was removed or moved, install it again.</source>
+   <translation>Potluck সরানো বা মুছে ফেলা হয়ে থাকলে আবার ইনস্টল করুন।</translation>
+  </message>
+  <message>
    <source>If a name or another address leads here, the link begins with it. Without one, leave it empty.</source>
    <translation>কোনো নাম বা অন্য ঠিকানা এখানে আনলে লিংক তা দিয়ে শুরু হয়। না থাকলে খালি রাখুন।</translation>
   </message>
@@ -2124,8 +2128,8 @@
    <translation>{epoch} নম্বর ধাপে এই কম্পিউটারের গ্রেডিয়েন্ট অন্যদের চেয়ে অনেক বড় ছিল, তাই ছোট করা হয়েছে। চলতে থাকলে Potluck আবার চালু করুন, আর এই কম্পিউটারের মেমরি ও গ্রাফিক্স কার্ড পরীক্ষা করুন।</translation>
   </message>
   <message>
-   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete the folder {folder}.</source>
-   <translation>সেটিংসে “এই কম্পিউটার” পাতায় লগইনের সময় যা চালু হয় তা বন্ধ করুন। Potluck বন্ধ করুন, তারপর {folder} ফোল্ডার মুছে দিন।</translation>
+   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete {place}.</source>
+   <translation>সেটিংসে “এই কম্পিউটার” পাতায় লগইনের সময় যা চালু হয় তা বন্ধ করুন। Potluck বন্ধ করুন, তারপর {place} মুছে দিন।</translation>
   </message>
   <message>
    <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
@@ -2612,8 +2616,8 @@
    <translation>ডেটা থেকে বাদ: {name}।</translation>
   </message>
   <message>
-   <source>Let Potluck train until an epoch has ended, then try again.</source>
-   <translation>একটি ইপক শেষ হওয়া পর্যন্ত Potluck-কে প্রশিক্ষণ দিতে দিন, তারপর আবার চেষ্টা করুন।</translation>
+   <source>Let Potluck train until a step has been taken, then try again.</source>
+   <translation>একটি ধাপ শেষ হওয়া পর্যন্ত Potluck-কে প্রশিক্ষণ দিতে দিন, তারপর আবার চেষ্টা করুন।</translation>
   </message>
   <message>
    <source>Let what writes there come to its end, then cut them again, into an empty folder.</source>
@@ -4412,8 +4416,16 @@
    <translation>{epoch} নম্বর ধাপ এই কম্পিউটারের {samples}টি নমুনার {weight}টি গুনেছে: নতুন বা আগের চেয়ে অনেক দ্রুত কম্পিউটার প্রতি ধাপে আরও বেশি গোনা হয়, নিজের ভাগ পর্যন্ত।</translation>
   </message>
   <message>
+   <source>Step {epoch} led to another state than that of others.</source>
+   <translation>{epoch} ধাপ অন্যদের থেকে আলাদা অবস্থায় নিয়ে গেছে।</translation>
+  </message>
+  <message>
    <source>Step {epoch} led to numbers that are not finite, so it was undone.</source>
    <translation>ধাপ {epoch} এমন সংখ্যায় নিয়ে গেছে যা সসীম নয়, তাই ফিরিয়ে নেওয়া হয়েছে।</translation>
+  </message>
+  <message>
+   <source>Step {epoch} was ordered after step {own}.</source>
+   <translation>{own} ধাপের পরে {epoch} ধাপ নিতে বলা হয়েছিল।</translation>
   </message>
   <message>
    <source>Step {epoch}, signed by {signed} of {members}.</source>
@@ -4906,6 +4918,10 @@
   <message>
    <source>The disk of the database {place} is full.</source>
    <translation>{place} ডেটাবেসের ডিস্ক ভরে গেছে।</translation>
+  </message>
+  <message>
+   <source>The drive of {folder} gives no locks: {error}.</source>
+   <translation>{folder} যে ড্রাইভে আছে তা ফাইল লক করতে দেয় না: {error}।</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
@@ -5622,10 +5638,6 @@
   <message>
    <source>The states of {name} in {states} are damaged.</source>
    <translation>{states}-এ {name}-এর অবস্থাগুলো নষ্ট।</translation>
-  </message>
-  <message>
-   <source>The steps to epoch {epoch} led to another state than that of others.</source>
-   <translation>{epoch} ইপকের ধাপগুলো অন্যদের থেকে আলাদা অবস্থায় নিয়ে গেছে।</translation>
   </message>
   <message>
    <source>The sums of old receipts could not be read. The damaged file was kept as {name}.</source>
@@ -6588,12 +6600,12 @@
    <translation>প্রশিক্ষণ দিচ্ছে {company}।</translation>
   </message>
   <message>
-   <source>Training {company}: all {target} samples for epoch {epoch} are gathered.</source>
-   <translation>প্রশিক্ষণ দিচ্ছে {company}: {epoch} ইপকের {target}টি নমুনার সবগুলো জমেছে।</translation>
+   <source>Training {company}: all {target} samples for step {epoch} are gathered.</source>
+   <translation>প্রশিক্ষণ দিচ্ছে {company}: {epoch} ধাপের {target}টি নমুনার সবগুলো জমেছে।</translation>
   </message>
   <message>
-   <source>Training {company}: {samples} of {target} samples for epoch {epoch}.</source>
-   <translation>প্রশিক্ষণ দিচ্ছে {company}: {epoch} ইপকের {target}টি নমুনার {samples}টি।</translation>
+   <source>Training {company}: {samples} of {target} samples for step {epoch}.</source>
+   <translation>প্রশিক্ষণ দিচ্ছে {company}: {epoch} ধাপের {target}টি নমুনার {samples}টি।</translation>
   </message>
   <message>
    <source>Trains on</source>
@@ -7520,10 +7532,6 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>শেষ</translation>
   </message>
   <message>
-   <source>epoch {epoch}</source>
-   <translation>ইপক {epoch}</translation>
-  </message>
-  <message>
    <source>fails: {error}</source>
    <translation>কাজ করে না: {error}</translation>
   </message>
@@ -7770,6 +7778,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>since {moment}</source>
    <translation>{moment} থেকে</translation>
+  </message>
+  <message>
+   <source>step {epoch}</source>
+   <translation>ধাপ {epoch}</translation>
   </message>
   <message>
    <source>such as a price of electricity</source>
@@ -8446,6 +8458,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>{problem} It is process {pid}.</source>
    <translation>{problem} এটি {pid} প্রক্রিয়া।</translation>
+  </message>
+  <message>
+   <source>{program} does not start: {why}.</source>
+   <translation>{program} চালু হচ্ছে না: {why}।</translation>
   </message>
   <message>
    <source>{refusal} The page says: {words}</source>

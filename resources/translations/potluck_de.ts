@@ -708,10 +708,6 @@
    <translation>Ein Ersatz nennt seinen Schlüssel, wenn er startet.</translation>
   </message>
   <message>
-   <source>A step to epoch {epoch} was ordered at epoch {own}.</source>
-   <translation>In Epoche {own} wurde ein Schritt zu Epoche {epoch} verlangt.</translation>
-  </message>
-  <message>
    <source>A&amp;dd a computer</source>
    <translation>Rechner hin&amp;zufügen</translation>
   </message>
@@ -1036,8 +1032,8 @@
    <translation>Mittelt</translation>
   </message>
   <message>
-   <source>Averaging {company}{meanwhile}: everyone's work becomes epoch {epoch} of the model.</source>
-   <translation>Mittelt {company}{meanwhile}: Aus der Arbeit aller wird Epoche {epoch} des Modells.</translation>
+   <source>Averaging {company}{meanwhile}: everyone's work becomes step {epoch} of the model.</source>
+   <translation>Mittelt {company}{meanwhile}: Aus der Arbeit aller wird Schritt {epoch} des Modells.</translation>
   </message>
   <message>
    <source>Ban them, which needs the others' signatures.</source>
@@ -2000,6 +1996,10 @@
    <translation>Seinen Link weitergeben, oder es anhalten und neu starten.</translation>
   </message>
   <message>
+   <source>Have Potluck keep its things on a drive of this computer: set POTLUCK_HOME.</source>
+   <translation>Potluck seine Dateien auf einem Laufwerk dieses Rechners ablegen lassen: POTLUCK_HOME setzen.</translation>
+  </message>
+  <message>
    <source>Have it make another key.</source>
    <translation>Lassen Sie es einen anderen Schlüssel machen.</translation>
   </message>
@@ -2092,6 +2092,10 @@
    <translation>Ich habe einen Link</translation>
   </message>
   <message>
+   <source>If Potluck was removed or moved, install it again.</source>
+   <translation>Wenn Potluck entfernt oder verschoben wurde, es wieder installieren.</translation>
+  </message>
+  <message>
    <source>If a name or another address leads here, the link begins with it. Without one, leave it empty.</source>
    <translation>Führt ein Name oder eine andere Adresse hierher, beginnt der Link damit. Sonst frei lassen.</translation>
   </message>
@@ -2124,8 +2128,8 @@
    <translation>In Schritt {epoch} waren die Gradienten dieses Rechners weit größer als die der anderen und wurden verkleinert. Falls das anhält, Potluck neu starten und Arbeitsspeicher und Grafikkarte prüfen.</translation>
   </message>
   <message>
-   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete the folder {folder}.</source>
-   <translation>In den Einstellungen auf der Seite „Dieser Rechner“ ausschalten, was bei der Anmeldung startet. Potluck beenden, dann den Ordner {folder} löschen.</translation>
+   <source>In the settings, on the page This computer, turn off what starts at login. Quit Potluck, then delete {place}.</source>
+   <translation>In den Einstellungen auf der Seite „Dieser Rechner“ ausschalten, was bei der Anmeldung startet. Potluck beenden, dann {place} löschen.</translation>
   </message>
   <message>
    <source>In the week from {day} this computer gave {duration} on {days}, and {samples} samples went into steps of the model.</source>
@@ -2612,8 +2616,8 @@
    <translation>Von den Daten ausgelassen: {name}.</translation>
   </message>
   <message>
-   <source>Let Potluck train until an epoch has ended, then try again.</source>
-   <translation>Potluck trainieren lassen, bis eine Epoche zu Ende ist, dann noch einmal versuchen.</translation>
+   <source>Let Potluck train until a step has been taken, then try again.</source>
+   <translation>Potluck trainieren lassen, bis ein Schritt getan ist, dann noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Let what writes there come to its end, then cut them again, into an empty folder.</source>
@@ -4412,8 +4416,16 @@
    <translation>In Schritt {epoch} zählten {weight} der {samples} Beispiele dieses Rechners: Ein Rechner, der neu oder viel schneller als zuvor ist, zählt mit jedem Schritt mehr, bis zu seinem Anteil.</translation>
   </message>
   <message>
+   <source>Step {epoch} led to another state than that of others.</source>
+   <translation>Schritt {epoch} führte zu einem anderen Stand als bei den anderen.</translation>
+  </message>
+  <message>
    <source>Step {epoch} led to numbers that are not finite, so it was undone.</source>
    <translation>Schritt {epoch} führte zu unendlichen Zahlen und wurde zurückgenommen.</translation>
+  </message>
+  <message>
+   <source>Step {epoch} was ordered after step {own}.</source>
+   <translation>Nach Schritt {own} wurde Schritt {epoch} verlangt.</translation>
   </message>
   <message>
    <source>Step {epoch}, signed by {signed} of {members}.</source>
@@ -4906,6 +4918,10 @@
   <message>
    <source>The disk of the database {place} is full.</source>
    <translation>Der Datenträger der Datenbank {place} ist voll.</translation>
+  </message>
+  <message>
+   <source>The drive of {folder} gives no locks: {error}.</source>
+   <translation>Das Laufwerk von {folder} sperrt keine Dateien: {error}.</translation>
   </message>
   <message>
    <source>The engine cannot be reached right now.</source>
@@ -5622,10 +5638,6 @@
   <message>
    <source>The states of {name} in {states} are damaged.</source>
    <translation>Die Stände von {name} in {states} sind beschädigt.</translation>
-  </message>
-  <message>
-   <source>The steps to epoch {epoch} led to another state than that of others.</source>
-   <translation>Die Schritte zu Epoche {epoch} führten zu einem anderen Stand als bei den anderen.</translation>
   </message>
   <message>
    <source>The sums of old receipts could not be read. The damaged file was kept as {name}.</source>
@@ -6588,12 +6600,12 @@
    <translation>Trainiert {company}.</translation>
   </message>
   <message>
-   <source>Training {company}: all {target} samples for epoch {epoch} are gathered.</source>
-   <translation>Trainiert {company}: Alle {target} Beispiele für Epoche {epoch} sind beisammen.</translation>
+   <source>Training {company}: all {target} samples for step {epoch} are gathered.</source>
+   <translation>Trainiert {company}: Alle {target} Beispiele für Schritt {epoch} sind beisammen.</translation>
   </message>
   <message>
-   <source>Training {company}: {samples} of {target} samples for epoch {epoch}.</source>
-   <translation>Trainiert {company}: {samples} von {target} Beispielen für Epoche {epoch}.</translation>
+   <source>Training {company}: {samples} of {target} samples for step {epoch}.</source>
+   <translation>Trainiert {company}: {samples} von {target} Beispielen für Schritt {epoch}.</translation>
   </message>
   <message>
    <source>Trains on</source>
@@ -7520,10 +7532,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>beendet</translation>
   </message>
   <message>
-   <source>epoch {epoch}</source>
-   <translation>Epoche {epoch}</translation>
-  </message>
-  <message>
    <source>fails: {error}</source>
    <translation>geht nicht: {error}</translation>
   </message>
@@ -7770,6 +7778,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>since {moment}</source>
    <translation>seit {moment}</translation>
+  </message>
+  <message>
+   <source>step {epoch}</source>
+   <translation>Schritt {epoch}</translation>
   </message>
   <message>
    <source>such as a price of electricity</source>
@@ -8446,6 +8458,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{problem} It is process {pid}.</source>
    <translation>{problem} Es ist Prozess {pid}.</translation>
+  </message>
+  <message>
+   <source>{program} does not start: {why}.</source>
+   <translation>{program} startet nicht: {why}.</translation>
   </message>
   <message>
    <source>{refusal} The page says: {words}</source>

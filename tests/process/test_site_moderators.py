@@ -84,7 +84,7 @@ def test_moderator_sees_everything_and_signs_out(tmp_path: Path) -> None:
             shape = re.compile(r"potluck moderate (ban|hold|pardon) [0-9a-f]{64}( --days 7)? --words &#34;\.\.\.&#34;")
             assert len(commands) == 3
             assert all(shape.fullmatch(one) for one in commands), "no word of a stranger stands in a command"
-            assert "Epoch 2" in await browser.get("/m/copies")
+            assert "Step 2" in await browser.get("/m/copies")
             assert "potluck moderate go-back 1 " in browser.text
             assert "Nothing was done yet." in await browser.get("/m/audit")
             here.desk.moderators.audit.append("Ada", "did", "something", words=EVIL, now=NOW)

@@ -156,7 +156,7 @@ def newest_state(kept: KeptModel, into: Path, *, origin: bytes = b"", epoch: int
         message = "The model of step {epoch} is not kept on this computer."
         raise BadInput(message, epoch, kept_ones, hint="Those of these steps are: {kept_ones}.")
     message = "There is no model of {name} on this computer yet."
-    raise BadInput(message, kept.manifest.name, hint="Let Potluck train until an epoch has ended, then try again.")
+    raise BadInput(message, kept.manifest.name, hint="Let Potluck train until a step has been taken, then try again.")
 
 
 def _of_charter(folder: Path) -> KeptModel:

@@ -151,7 +151,7 @@ class Checkpoints:
         chunks = chunk_digests(data[at : at + CHUNK_BYTES] for at in range(0, len(data), CHUNK_BYTES))
         root, epoch, lineage = root_digest(chunks), name.epoch, bytes.fromhex(name.lineage)
         if digest is not None and root != digest:
-            raise Damaged("The steps to epoch {epoch} led to another state than that of others.", epoch)
+            raise Damaged("Step {epoch} led to another state than that of others.", epoch)
         make_directory(self._folder)
         first()
         path = self._folder / state_file_name(epoch, lineage, root)

@@ -33,8 +33,8 @@ def test_sentences_are_translated_before_they_are_filled_in():
     verdict = verdicts.contributing("training", others=2, samples=40, target=100, epoch=7)
     said = verdicts.sentence(verdict).told(lambda template: seen.append(template) or template)
     assert "together with {others} others" in seen
-    assert seen[-1] == "Training {company}: {samples} of {target} samples for epoch {epoch}."
-    assert said == "Training together with 2 others: 40 of 100 samples for epoch 8."
+    assert seen[-1] == "Training {company}: {samples} of {target} samples for step {epoch}."
+    assert said == "Training together with 2 others: 40 of 100 samples for step 8."
 
 
 def test_end_of_a_rest_is_day_and_time():

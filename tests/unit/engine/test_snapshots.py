@@ -193,7 +193,7 @@ def test_joining_is_said():
 def test_training_says_how_far_and_with_how_many():
     snapshot = take_snapshot(at(participant=seen(samples=40), manifest=MANIFEST))
     assert snapshot.activity is Activity.TRAINING
-    assert snapshot.sentence == "Training alone for now: 40 of 100 samples for epoch 8."
+    assert snapshot.sentence == "Training alone for now: 40 of 100 samples for step 8."
     assert (snapshot.epoch, snapshot.epoch_samples, snapshot.samples_per_s) == (7, 40, 8.0)
     (me,) = snapshot.peers
     assert (me.is_me, me.samples_pending, me.samples_per_s) == (True, 40, 8.0)
@@ -202,7 +202,7 @@ def test_training_says_how_far_and_with_how_many():
 def test_the_others_samples_and_speed_are_added():
     view = seen(samples=40, others_samples=3, others_samples_per_s=61.8, peers={BEA: report()})
     snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
-    assert snapshot.sentence == "Training together with one other: 43 of 100 samples for epoch 8."
+    assert snapshot.sentence == "Training together with one other: 43 of 100 samples for step 8."
     assert (snapshot.epoch_samples, snapshot.samples_per_s) == (43, 69.8)
 
 
@@ -225,12 +225,12 @@ def test_a_peer_between_two_steps_is_company(activity, role, words):
     view = seen(samples=40, peers={BEA: report(activity=activity, role=role, in_step=False)})
     passes = {BEA: Pass(BEA, "Bea", "", 0.0, 1e10, BEA, PassRole.BACKBONE if role == "backbone" else PassRole.MEMBER)}
     snapshot = take_snapshot(at(participant=view, manifest=MANIFEST, passes=passes))
-    assert snapshot.sentence == f"Training {words}: 40 of 100 samples for epoch 8."
+    assert snapshot.sentence == f"Training {words}: 40 of 100 samples for step 8."
 
 
 def test_more_than_enough_samples_are_enough():
     snapshot = take_snapshot(at(participant=seen(samples=547_200), manifest=MANIFEST))
-    assert snapshot.sentence == "Training alone for now: all 100 samples for epoch 8 are gathered."
+    assert snapshot.sentence == "Training alone for now: all 100 samples for step 8 are gathered."
 
 
 @pytest.mark.parametrize(("delayed", "words"), [(False, ""), (True, " while training goes on")])
@@ -238,7 +238,7 @@ def test_averaging_says_whether_training_goes_on(*, delayed, words):
     view = seen(phase=Phase.COLLECTING, averaging=AveragingNumbers(delayed=delayed))
     snapshot = take_snapshot(at(participant=view, manifest=MANIFEST))
     assert snapshot.activity is Activity.AVERAGING
-    assert snapshot.sentence == f"Averaging alone for now{words}: everyone's work becomes epoch 8 of the model."
+    assert snapshot.sentence == f"Averaging alone for now{words}: everyone's work becomes step 8 of the model."
 
 
 def test_catching_up_says_how_far_it_is():

@@ -31,7 +31,7 @@ def test_loss_chart_places_points_by_their_numbers():
     assert [x for x, _ in placed(chart, "training")] == [0, WIDTH / 4, WIDTH]
     assert [level_at(chart, y) for _, y in placed(chart, "training")] == pytest.approx([6, 5, 2], abs=0.05)
     assert [level_at(chart, y) for _, y in placed(chart, "held-out")] == pytest.approx([6, 3], abs=0.05)
-    assert chart.says == ("Held-out loss 6 at epoch 0, 3 at epoch 120; training loss 6 at epoch 0, 2 at epoch 120.")
+    assert chart.says == ("Held-out loss 6 at step 0, 3 at step 120; training loss 6 at step 0, 2 at step 120.")
 
 
 def test_loss_chart_without_points_says_so():
@@ -45,7 +45,7 @@ def test_loss_chart_of_one_point_is_a_dot():
     chart = loss_chart([CurvePoint(7, 4.0)])
     (line,) = chart.lines
     assert line.dots == ((0.0, HEIGHT / 2),)
-    assert [label.text for label in chart.steps] == ["epoch 7", "epoch 8"]
+    assert [label.text for label in chart.steps] == ["step 7", "step 8"]
 
 
 def test_loss_chart_of_many_points_is_thinned():

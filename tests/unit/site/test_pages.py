@@ -144,7 +144,7 @@ def test_front_page_says_what_goes_on():
     for said in ("Three languages", "Ada Lovelace", "computers here", ">11<", ">73.4<", "Back on Monday", LINK):
         assert said in text
     assert "has founded it. <bdi>Ada</bdi>, <bdi>Ben</bdi> and <bdi>Cleo</bdi> moderate it" in " ".join(text.split())
-    assert "Held-out loss 6 at epoch 0, 2.5 at epoch 240" in text
+    assert "Held-out loss 6 at step 0, 2.5 at step 240" in text
     assert "1\u202f000 samples from" not in text
     assert "1 000 samples from 2026-11-20 to 2026-11-26" in text
 
@@ -237,7 +237,7 @@ def test_board_has_pages():
 
 def test_model_page_names_each_copy():
     text = page("/model", view())
-    for said in ("Epoch 240", "26 Nov 2026, 06:59 UTC", "2.5", "1 MB", "ab" * 32, 'href="/model/4"'):
+    for said in ("Step 240", "26 Nov 2026, 06:59 UTC", "2.5", "1 MB", "ab" * 32, 'href="/model/4"'):
         assert said in text
     assert "keeps no copy" in page("/model", view(copies=()))
 
