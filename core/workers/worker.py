@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from core.base.problems import WireProblem, WorkerProblem
+from core.base.problems import UserProblem, WireProblem, WorkerProblem
 from core.base.work import Frame
+from core.system.atomic_files import scarcity_of
 from core.system.child_process import open_log, own_command
 from core.workers.expert_frames import ExpertsReady
 from core.workers.frames import (
@@ -91,16 +92,7 @@ class Worker(Generic[F]):
         """
         if self.killed:
             return 0
-        with open_log(self._log) as log:
-            process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
-        self._process = process
+        self._process = process = await self._started()
         if self.killed:
             process.kill()
         asking = asyncio.create_task(self._ask())
@@ -116,6 +108,22 @@ class Worker(Generic[F]):
                 self.kill()
                 await process.wait()
         return await process.wait()
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        with open_log(self._log) as log:
+            try:
+                return await asyncio.create_subprocess_exec(
+                    *self._command,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=log,
+                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+                )
+            except OSError as error:
+                hint = "If Potluck was removed or moved, install it again."
+                gone = UserProblem("{program} does not start: {why}.", self._command[0], error.strerror, hint=hint)
+                raise scarcity_of(error) or gone from error
 
     def send(self, frame: Frame) -> None:
         """Say something to the worker; without effect once it is gone."""
