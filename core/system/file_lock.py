@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from core.base.problems import Problem
+from core.base.problems import Problem, UserProblem
 from core.system.atomic_files import PRIVATE_FILE, problem_of
 
 _RETRY_S = 0.05
@@ -41,8 +41,14 @@ def _opened(path: Path) -> int | None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     except OSError as error:
         raise problem_of(error, path) from error
-    if _locked(descriptor) and _is_at(descriptor, path):
-        return descriptor
+    try:
+        if _locked(descriptor) and _is_at(descriptor, path):
+            return descriptor
+    except OSError as error:
+        os.close(descriptor)
+        hint = "Have Potluck keep its things on a drive of this computer: set POTLUCK_HOME."
+        told = "The drive of {folder} gives no locks: {error}."
+        raise UserProblem(told, path.parent, error.strerror, hint=hint) from error
     os.close(descriptor)
     return None
 
@@ -58,6 +64,8 @@ def is_held(path: Path) -> bool:
             return True
         with _unlocking(descriptor):
             return False
+    except OSError:  # a drive without locks
+        return False
     finally:
         os.close(descriptor)
 
@@ -90,7 +98,7 @@ else:
     def _locked(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             return False
         return True
 
