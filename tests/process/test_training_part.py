@@ -149,6 +149,18 @@ def test_absent_index_is_told(world, monkeypatch):
     assert "training-part get --from" in told.value.hint
 
 
+def test_proxy_alone_knows_the_index(world, mirror: Mirror, monkeypatch):
+    monkeypatch.setenv("PIP_INDEX_URL", "http://index.invalid/simple/")
+    monkeypatch.setenv("PIP_TRUSTED_HOST", "index.invalid")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    with pytest.raises(UserProblem, match="or none answers"):
+        world.get()
+    monkeypatch.setenv("http_proxy", mirror.index.removesuffix("/simple/"))
+    monkeypatch.setenv("no_proxy", "")
+    world.get()
+    assert world.state is PartState.HERE
+
+
 def test_folder_of_wheels_is_enough(world):
     assert world.get(folder=world.wheels).name.startswith("cpu-")
     assert world.state is PartState.HERE
