@@ -13,6 +13,7 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.words import text
+from core.api.program_folder import LAUNCHER
 from core.api.sentence import Sentence, Spoken
 from core.api.snapshot import ProblemView
 
@@ -24,7 +25,13 @@ ROOM_BYTES = 1_000_000
 
 
 def own_program() -> list[str]:
-    """How to run a command of Potluck, in a frozen build or with this Python."""
+    """How to run a command of Potluck, in a frozen build or with this Python.
+
+    An AppImage runs again as a whole: what it has mounted for this program is gone when this program ends.
+    """
+    launcher = os.environ.get(LAUNCHER, "")
+    if launcher and launcher == os.environ.get("APPIMAGE"):
+        return [launcher]
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
 
 

@@ -30,12 +30,12 @@ def how_to_remove(environ: Mapping[str, str], platform: str, checkout: Path) -> 
         return tr("Quit Potluck, then move it from Applications to the Bin.")
     if environ.get(LAUNCHER, "").startswith("/usr/"):
         return tr("Your software centre removes it, or in a terminal: sudo apt purge potluck")
-    folder = environ.get(PROGRAM, "") or (str(checkout) if (checkout / "packaging" / "bootstrap.py").exists() else "")
-    if folder:
+    own = str(checkout) if (checkout / "packaging" / "bootstrap.py").exists() else ""
+    if place := environ.get(PROGRAM) or environ.get(LAUNCHER) or own:
         return tr(
             "In the settings, on the page This computer, turn off what starts at login. "
-            "Quit Potluck, then delete the folder {folder}.",
-            text.one_line(folder),
+            "Quit Potluck, then delete {place}.",
+            text.one_line(place),
         )
     return tr("Quit Potluck, then in a terminal: pip uninstall potluck")
 

@@ -253,6 +253,10 @@ def test_commands(monkeypatch, tmp_path):
     assert engine_command(tmp_path) == [sys.executable, "-m", "core", *words]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]
+    monkeypatch.setenv("POTLUCK_LAUNCHER", "/home/ada/potluck.AppImage")
+    assert engine_command(tmp_path)[:2] == [sys.executable, "engine"]
+    monkeypatch.setenv("APPIMAGE", "/home/ada/potluck.AppImage")
+    assert engine_command(tmp_path)[:2] == ["/home/ada/potluck.AppImage", "engine"]
 
 
 def test_settings_are_asked_for_changed_and_refused(connected, until):

@@ -238,8 +238,9 @@ def test_menus_remember(parts):
         (
             {"POTLUCK_PROGRAM": "/opt/pot\nluck", "POTLUCK_LAUNCHER": "/opt/x"},
             "linux",
-            "delete the folder /opt/pot luck.",
+            "delete /opt/pot luck.",
         ),
+        ({"POTLUCK_LAUNCHER": "/home/ada/potluck.AppImage"}, "linux", "delete /home/ada/potluck.AppImage."),
         ({"POTLUCK_PROGRAM": "C:/Potluck"}, "win32", "Windows removes it"),
         ({"POTLUCK_PROGRAM": "/Applications/Potluck.app"}, "darwin", "to the Bin."),
         ({}, "linux", "pip uninstall potluck"),
