@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 PERSON = "ada"
@@ -29,6 +30,10 @@ WINDOW_MAX_S = 60.0
 WINDOW_COLOURS = 50
 """A screen with fewer colours shows no window."""
 STEPS = "3"
+PARTS = ("apt", "download", "debian_unpack", "debian_configure", "own_unpack", "own_configure")
+"""Of an installation: what apt thinks over; what other packages and this one take."""
+STATUS = re.compile(r"(dl|pm)status:([^:]*):[0-9.]+:(.*)")
+"""What apt says while it works (its option APT::Status-Fd)."""
 RECORDS = re.compile(
     r"/etc/(passwd|group|shadow|gshadow)-?$|/(var/(log|cache|lib/(apt|dpkg))|etc/(ld\.so\.cache|resolv\.conf)|run|tmp|root)(/|$)|/usr/share/python3/debpython/"
 )
@@ -183,6 +188,41 @@ def open_window(debian: Debian, display: str, kept: Path, program: str = "potluc
     return seconds
 
 
+def part_of(line: str) -> str | None:
+    """The part of an installation that begins with a line of apt; None: the one before goes on."""
+    if (said := STATUS.match(line)) is None:
+        return None
+    kind, package, words = said.groups()
+    if kind == "dl":
+        return "download"
+    whose = "own" if package.startswith("potluck") else "debian"
+    if words.startswith(("Preparing to configure", "Configuring", "Running post-installation", "Installed")):
+        return f"{whose}_configure"
+    return f"{whose}_unpack" if words.startswith(("Preparing", "Unpacking")) else None
+
+
+def install(debian: Debian) -> dict[str, float]:
+    """Install the package; returns the seconds that each part of it took.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    words = ("apt-get", "install", "--yes", "-qq", "-o", "APT::Status-Fd=1", "/potluck.deb")
+    took, part, since, said = dict.fromkeys(PARTS, 0.0), PARTS[0], time.monotonic(), [""]
+    program = subprocess.Popen(
+        debian.command(*words), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert program.stdout is not None
+    for line in chain(program.stdout, [""]):
+        said.append(line)
+        now = time.monotonic()
+        took[part] += now - since
+        part, since = part_of(line) or part, now
+    if program.wait() != 0:
+        raise SystemExit(f"apt-get failed:\n{''.join(said)[-3000:]}")
+    return took
+
+
 def children_cpu_s() -> float:
     """Seconds of processor that ended children have used: what a busy computer does not change."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -216,14 +256,14 @@ def try_package(debian: Debian, display: str, options: argparse.Namespace) -> di
     """Install, open, train, remove; returns what was measured."""
     accounts_before = debian.accounts()
     before, cpu_before = debian.listing(), children_cpu_s()
-    begin = time.monotonic()
-    debian.run("apt-get", "install", "--yes", "-qq", "/potluck.deb")
-    installed_s, cpu_s = time.monotonic() - begin, children_cpu_s() - cpu_before
+    parts = install(debian)
+    installed_s, cpu_s = sum(parts.values()), children_cpu_s() - cpu_before
     first_s = open_window(debian, display, options.pictures / "first-page.png")
     told = {
         "package_mb": round(options.package.stat().st_size / 1e6, 1),
         "on_disk_mb": int(debian.run("du", "-sm", "/usr/lib/potluck").split()[0]),
         "install_s": round(installed_s, 1),
+        "install_parts_s": {name: round(seconds, 1) for name, seconds in parts.items()},
         "install_cpu_s": round(cpu_s, 1),
         "first_page_s": round(first_s, 2),
         "all_told_s": round(installed_s + first_s, 1),
