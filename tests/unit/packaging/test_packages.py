@@ -20,7 +20,18 @@ from core.system.startup import LABEL, SCHEME, Startup, start_at_login
 
 ROOT = Path(__file__).parents[3]
 LINUX = ROOT / "packaging" / "linux"
-NAMES = ("steps", "lock_files", "environment", "lock", "system_libraries", "contents", "texts", "icons", "deb")
+NAMES = (
+    "steps",
+    "lock_files",
+    "environment",
+    "lock",
+    "system_libraries",
+    "contents",
+    "texts",
+    "icons",
+    "deb",
+    "appimage",
+)
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Linux")
 
 
@@ -119,7 +130,13 @@ def test_application_of_macos_opens_links():
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="asks shellcheck")
 def test_scripts_of_packages_pass_shellcheck():
-    scripts = [LINUX / "potluck", LINUX / "postinst", LINUX / "prerm", ROOT / "packaging/macos/dmg.sh"]
+    scripts = [
+        LINUX / "potluck",
+        LINUX / "AppRun",
+        LINUX / "postinst",
+        LINUX / "prerm",
+        ROOT / "packaging/macos/dmg.sh",
+    ]
     done = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
@@ -178,6 +195,43 @@ def test_package_has_the_same_bytes_twice(made, tmp_path, monkeypatch):
         made.deb.lay_out(out / "tree", site)
         packages.append(made.deb.make(out, out / "tree").read_bytes())
     assert packages[0] == packages[1]
+
+
+def program_of_elf(mark: bytes) -> bytes:
+    """A program of 64 bits without code: its header, and a table of one empty section after 32 bytes."""
+    head = b"\x7fELF\x02\x01\x01\x00" + mark
+    return head.ljust(0x28, b"\0") + struct.pack("<QIHHHHHH", 96, 0, 64, 0, 0, 64, 1, 0) + bytes(32 + 64)
+
+
+@pytest.mark.skipif(shutil.which("unsquashfs") is None, reason="packs with squashfs-tools")
+def test_appimage_is_its_runtime_and_what_that_mounts(made, tmp_path):
+    (tmp_path / "runtime").write_bytes(program_of_elf(b"AI\x02") + b"the rest of another AppImage")
+    (tmp_path / "program" / "_internal").mkdir(parents=True)
+    (tmp_path / "program" / "potluck").write_text('#!/bin/sh\necho "$POTLUCK_LAUNCHER" "$@"\n')
+    (tmp_path / "program" / "potluck").chmod(0o755)
+    runtime = made.appimage.runtime_of(tmp_path / "runtime")
+    assert runtime == program_of_elf(b"AI\x02")
+    packed = made.appimage.make(tmp_path / "program", runtime, tmp_path).read_bytes()
+    assert packed == made.appimage.make(tmp_path / "program", runtime, tmp_path).read_bytes()
+    assert packed.startswith(runtime + b"hsqs")
+    (tmp_path / "packed").write_bytes(packed[len(runtime) :])
+    subprocess.run(["unsquashfs", "-q", "-n", "-d", tmp_path / "root", tmp_path / "packed"], check=True)
+    names = {path.name for path in (tmp_path / "root").iterdir()}
+    assert names == {"AppRun", "potluck", "potluck.desktop", "potluck.svg", ".DirIcon", "usr"}
+    for file, launcher in (
+        ({"APPIMAGE": "/home/ada/x"}, "/home/ada/x"),
+        ({"APPIMAGE": ""}, str(tmp_path / "root/AppRun")),
+    ):
+        words = [tmp_path / "root" / "AppRun", "engine", "a b"]
+        done = subprocess.run(words, env={**os.environ, **file}, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{launcher} engine a b\n"
+
+
+def test_file_that_is_not_a_runtime_is_refused(made, tmp_path, capsys):
+    for name, text in ("text", b"#!/bin/sh"), ("program", program_of_elf(b"\0\0\0")):
+        (tmp_path / name).write_bytes(text)
+        assert made.appimage.main([str(tmp_path), str(tmp_path / name), str(tmp_path / "out")]) == 2
+        assert "is not the runtime of an AppImage" in capsys.readouterr().err
 
 
 def test_record_of_a_library_names_only_what_is_left(made, tmp_path, monkeypatch):
