@@ -31,7 +31,7 @@ WINDOW_COLOURS = 50
 """A screen with fewer colours shows no window."""
 STEPS = "3"
 PARTS = ("apt", "download", "debian_unpack", "debian_configure", "own_unpack", "own_configure")
-"""Of an installation: what apt thinks over; what other packages and this one take."""
+"""Parts of an installation: what apt thinks over, and what other packages and this one take."""
 STATUS = re.compile(r"(dl|pm)status:([^:]*):[0-9.]+:(.*)")
 """What apt says while it works (its option APT::Status-Fd)."""
 RECORDS = re.compile(
