@@ -116,6 +116,8 @@ class FileFetch(Generic[N]):
         self._root = b""
         self.donors: dict[PeerId, _Donor] = {}
         """Who is asked for chunks, or has to answer still."""
+        self._others: Sequence[PeerId] = ()
+        """Who is asked when one of them is gone."""
         self._chunks: Sequence[bytes] = ()
         self._wanted: set[int] = set()
         """Chunks that are not here."""
@@ -149,7 +151,7 @@ class FileFetch(Generic[N]):
         Args:
             name: What it is called.
             root: Digest of its file.
-            donors: Who promises it.
+            donors: Who promises it; the first are asked, the others take the places of those that go.
             now: Unix seconds.
             size_max: An offer of more bytes is refused; None: as large as an offer can be.
             size: Number of its bytes; None: the first donor that offers it says so.
@@ -166,8 +168,8 @@ class FileFetch(Generic[N]):
         self.gone, self.given = {}, Counter()
         self._size_told, self._size_max = size, size_max
         self._ends_at, self._nothing_at = now + FETCH_S, now + NOTHING_S
-        self.donors = {peer: _Donor(now + ANSWER_TIMEOUT_S) for peer in donors[: self._words.donors]}
-        return [Send(peer, self._words.ask(root)) for peer in self.donors]
+        self.donors, self._others = {}, donors
+        return self.ask_also(donors, now)
 
     def ask_also(self, donors: Sequence[PeerId], now: float) -> list[Output]:
         """Ask further peers in the place of those that are gone, or late, while the download goes on."""
@@ -301,9 +303,10 @@ class FileFetch(Generic[N]):
         self.gone[peer] = why
         self._unasked.extend(donor.asked)
         self._trace.mark("state.donor.gone")
+        further = self.ask_also(self._others, now)
         if not self.donors:
             return self._fail(f"the last donor {why.value}")
-        return self._ask_all(now)
+        return [*further, *self._ask_all(now)]
 
     def _finish_if_whole(self) -> list[Output]:
         if self._wanted:

@@ -6,7 +6,8 @@ all come to the same ones.
 
 What the worst peer gains: a false copy of its own is taken only by who finds no other one, or fewer owners of any
 other, those first that were in rounds; a copy has the form of its expert, since the worker checks it, and no more bytes
-than one can have.  A keeper that gives nothing costs a taker `RECOVER_S`, after which the expert begins anew.
+than one can have.  A keeper that gives nothing costs a taker `RECOVER_S`, after which the expert begins anew; one that
+gives slowly the time that a download of so many bytes may take (`core.swarm.catching_up.fetch`).
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -40,7 +41,7 @@ LOOK_S: Final = 12.0
 GATHER_S: Final = 3.0
 """The same while all are gathered."""
 RECOVER_S: Final = 20.0
-"""Time within which a copy is there, or an expert begins anew."""
+"""Time without a chunk of any copy after which an expert begins anew."""
 READS_MAX: Final = 64
 """Number of rows whose copies are read in one look."""
 
@@ -228,11 +229,11 @@ class ExpertKeeping:
         for output in outputs:
             match output:
                 case Fetching():
-                    pass
+                    self._wanted = dict.fromkeys(self._wanted, now + RECOVER_S)
                 case Fetched(location=location):
                     assert self._fetching is not None
                     (expert, copy), self._fetching = self._fetching, None
-                    self.news.forget(expert, copy)
+                    self.news.known.pop(expert, None)  # none of the others is better
                     said.append(CopyFetched(expert, copy.version, location))
                     said += self._next(now)
                 case FetchFailed(name=expert):

@@ -6,14 +6,16 @@ from random import Random
 import pytest
 
 from core.base.ids import PeerId
+from core.base.machine import Received
 from core.base.trace import Trace
 from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.archive import ExpertArchive
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.exchange import HostExperts
-from core.swarm.experts.keeping import KeepingParts
+from core.swarm.experts.keeping import RECOVER_S, KeepingParts
 from core.swarm.experts.other_hosts import OtherHosts
+from core.swarm.words.messages import EXPERT_FILES
 from tests.unit.swarm.experts.test_exchange import MIXTURE, Directory, Pair
 
 
@@ -74,3 +76,68 @@ def test_no_copy_grows_old_where_hosts_save_often(tmp_path):
     pair.go_on(300)
     assert len(fetched) == 4
     assert min(fetched.values()) >= max(fetched.values()) / 2
+
+
+def saved_at(pair, peers, version):
+    """All experts of the first peer are saved, and the others have these files too."""
+    pair.save(peers[0], version)
+    for expert in sorted(pair.peers[peers[0]].host.hosted):
+        for peer in peers[1:]:
+            pair.keep(peer, expert, version, pair.folder / f"saved-{peers[0][0]}-{expert}-{version}")
+    pair.go_on(5)
+
+
+def test_copy_is_found_behind_keepers_that_are_gone(tmp_path):
+    """Of five that have it the last one lives; two others have an older one."""
+    *keepers, stale, other, newcomer = (PeerId(bytes([n]) * 32) for n in range(3, 11))
+    pair = Pair(tmp_path, (*keepers, stale, other))
+    pair.deliver(keepers[0], HostExperts(4))
+    pair.go_on(20)
+    saved_at(pair, [keepers[0], stale, other], 7)
+    saved_at(pair, keepers, 9)
+    lost = set(pair.peers[keepers[0]].host.hosted)
+    for peer in keepers[:-1]:
+        del pair.peers[peer]
+    pair.go_on(200)
+    pair.peers[newcomer] = pair.new_peer(newcomer)
+    came = Counter()
+    pair.keep = lambda peer, expert, *rest, keep=pair.keep: (came.update([(peer, expert)]), keep(peer, expert, *rest))
+    pair.deliver(newcomer, HostExperts(4))
+    pair.go_on(60)
+    assert {pair.began[newcomer, expert] for expert in lost} == {9}
+    assert {came[newcomer, expert] for expert in lost} == {1}, "none is fetched twice"
+
+
+def test_expert_waits_for_its_copy_behind_others_that_come_slowly(tmp_path):
+    first, keeper, newcomer = (PeerId(bytes([n]) * 32) for n in (3, 4, 5))
+
+    class Slow(Pair):
+        """A chunk takes a third of the time that a taker waits."""
+
+        on_its_way = ()
+
+        def deliver(self, peer, event):
+            if peer == newcomer and isinstance(event, Received) and isinstance(event.message, EXPERT_FILES.chunk_give):
+                self.on_its_way = (*self.on_its_way, (self.now + RECOVER_S / 3, event))
+            else:
+                super().deliver(peer, event)
+
+        def go_on(self, seconds):
+            for _ in range(seconds):
+                super().go_on(1)
+                due = [event for at, event in self.on_its_way if at <= self.now]
+                self.on_its_way = [one for one in self.on_its_way if one[0] > self.now]
+                for event in due:
+                    super().deliver(newcomer, event)
+
+    pair = Slow(tmp_path, (first, keeper))
+    pair.deliver(first, HostExperts(4))
+    pair.go_on(20)
+    saved_at(pair, [first, keeper], 9)
+    lost = set(pair.peers[first].host.hosted)
+    del pair.peers[first]
+    pair.go_on(200)
+    pair.peers[newcomer] = pair.new_peer(newcomer)
+    pair.deliver(newcomer, HostExperts(4))
+    pair.go_on(100)
+    assert {pair.began.get((newcomer, expert)) for expert in lost} == {9}
