@@ -17,7 +17,7 @@ import msgspec
 
 from core.base.problems import WireProblem
 
-PROTOCOL: Final = 10
+PROTOCOL: Final = 11
 """Version of peers' messages and of the arithmetic of their steps: counted up when peers of the version before would
 not understand the messages, or be led to another state."""
 FLAG_BULK = 0x01

@@ -4,9 +4,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import inf
-from operator import itemgetter
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
@@ -14,7 +13,7 @@ from core.base.machine import Send
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.experts.records import AGAIN_S, LIFETIME_S, ExpertRow, coordinates_in, rows_in
+from core.swarm.experts.records import AGAIN_S, LIFETIME_S, ExpertRow, claims_in, coordinates_in, rows_in
 from core.swarm.presence.ancestry import keep
 from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
@@ -29,6 +28,20 @@ ASKED_MAX: Final = 2
 """Number of hosts of one place that are asked for a word at a time."""
 SPOKEN_MAX: Final = 4_096
 """Upper bound on the hosts that are remembered to have spoken to this peer."""
+
+
+class PlaceClaim(NamedTuple):
+    """A host's word that a place is its own.
+
+    Attributes:
+        host: The host.
+        lives: Whether it lives there, and has not only claimed it.
+        first: When it claimed the place, Unix seconds, and its rank there: the least stays.
+    """
+
+    host: PeerId
+    lives: bool
+    first: tuple[int, bytes]
 
 
 class OtherHosts:
@@ -78,35 +91,38 @@ class OtherHosts:
     def living(self, now: float) -> Mapping[Expert, list[PeerId]]:
         """The experts that others host, or did of late, and who does: first who lived there first."""
         living: defaultdict[Expert, list[tuple[int, bytes, PeerId]]] = defaultdict(list)
-        for expert, said, host in self._counted(now - LATE_S):
-            if expert[1][-1] in coordinates_in(said.hosted):
-                living[expert].append((said.since, rank(expert, host), host))
+        for expert, claim in self._counted(now - LATE_S):
+            if claim.lives:
+                living[expert].append((*claim.first, claim.host))
         return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
 
-    def of_layer(self, layer: int, now: float) -> Mapping[Place, list[tuple[ExpertRow, PeerId]]]:
+    def of_layer(self, layer: int, now: float) -> Mapping[Place, list["PlaceClaim"]]:
         """Who lives at each place of a layer, or claims it, as they say."""
-        others: defaultdict[Place, list[tuple[ExpertRow, PeerId]]] = defaultdict(list)
-        for (_, place), said, host in self._counted(now, layer):
-            others[place].append((said, host))
+        others: defaultdict[Place, list[PlaceClaim]] = defaultdict(list)
+        for (_, place), claim in self._counted(now, layer):
+            others[place].append(claim)
         return others
 
-    def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, ExpertRow, PeerId]]:
+    def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, "PlaceClaim"]]:
         """Hosts at the places where they live, or which they claim: each at no more of a layer than it counts for.
+
+        Where it lives counts first: of the rows that were read earlier some show claims that it has given up since.
 
         Args:
             after: What had ended by then is left out; Unix seconds.
             layer: The places of this one only; None: of all.
         """
-        claims: defaultdict[tuple[PeerId, int], list[tuple[bytes, Expert, ExpertRow]]] = defaultdict(list)
+        of_hosts: defaultdict[tuple[PeerId, int], list[tuple[Expert, PlaceClaim]]] = defaultdict(list)
         for (in_layer, prefix), hosts in self._hosts.items():
             for host, (said, until) in hosts.items() if layer in {None, in_layer} else ():
                 if self._end(host, until) > after:
-                    named = {*coordinates_in(said.hosted), *coordinates_in(said.claimed)}
-                    experts = [(in_layer, (*prefix, last)) for last in named]
-                    claims[host, in_layer] += [(rank(expert, host), expert, said) for expert in experts]
-        for (host, _), claimed in claims.items():
-            for _, expert, said in sorted(claimed, key=itemgetter(0))[: self._owner_most]:
-                yield expert, said, host
+                    lives = set(coordinates_in(said.hosted))
+                    for last, since in claims_in(said, until).items():
+                        expert = (in_layer, (*prefix, last))
+                        claim = PlaceClaim(host, last in lives, (since, rank(expert, host)))
+                        of_hosts[host, in_layer].append((expert, claim))
+        for claims in of_hosts.values():
+            yield from sorted(claims, key=lambda one: (not one[1].lives, one[1].first[1]))[: self._owner_most]
 
     def _end(self, host: PeerId, until: float) -> float:
         """When a host's word ends: soon, if the host was lost after it was told."""

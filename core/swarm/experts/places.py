@@ -28,15 +28,15 @@ from core.dht.events import Output as DhtOutput
 from core.dht.readwrite import Put
 from core.experts.grid import Place
 from core.experts.hosting import Expert, ExpertHosted, HostStopped
-from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
+from core.swarm.experts.other_hosts import OtherHosts, PlaceClaim, rank, row_of
 from core.swarm.experts.records import (
     AGAIN_S,
+    AGE_MAX,
     LIFETIME_S,
     WAIT_UNIT_S,
     ExpertRow,
     Mixture,
     bits_of,
-    coordinates_in,
     encode_row,
     row_key,
 )
@@ -246,7 +246,7 @@ class ExpertPlaces:
         return self._directory.get(keys, now) if keys else []
 
     def _claim(self, now: float) -> Sequence[PlaceOutput]:
-        """Claim vacant places of the rows that were read; where there are too few, doubt some others."""
+        """PlaceClaim vacant places of the rows that were read; where there are too few, doubt some others."""
         missing = self.wanted - len(self._held)
         if missing <= 0:
             self._doubted.clear()
@@ -272,7 +272,7 @@ class ExpertPlaces:
         vacant: list[Expert] = []
         silent: dict[Expert, list[PeerId]] = {}
         kept_rows = {row_of(named) for named in self._kept}
-        others: dict[int, Mapping[Place, list[tuple[ExpertRow, PeerId]]]] = {}
+        others: dict[int, Mapping[Place, list[PlaceClaim]]] = {}
         for layer, prefix in self._order:
             if self.others.read_at.get((layer, prefix), -inf) < now - LOOK_S:
                 continue
@@ -282,7 +282,7 @@ class ExpertPlaces:
                 others[layer] = self.others.of_layer(layer, now)
             places = ((*prefix, last) for last in range(self._grid.width(prefix)))
             for place in (place for place in places if (layer, place) not in self._held):
-                hosts = [host for _, host in others[layer].get(place, [])]
+                hosts = [claim.host for claim in others[layer].get(place, [])]
                 if any(map(self.others.is_real, hosts)):
                     continue
                 if hosts and (layer, place) not in self._doubted:
@@ -294,16 +294,16 @@ class ExpertPlaces:
     def _settle(self, row: Expert, now: float) -> Iterator[PlaceOutput]:
         """Compare what is held of a row with what others say of it."""
         others = self.others.of_layer(row[0], now)
-        since = min(held.since for named, held in self._held.items() if row_of(named) == row)
         for named, held in [one for one in self._held.items() if row_of(one[0]) == row]:
             there = others.get(named[1], [])
-            lives = [host for said, host in there if named[1][-1] in coordinates_in(said.hosted)]
-            mine = since, rank(named, self._me)
-            first = [host for said, host in there if (said.since, rank(named, host)) < mine]
+            mine = held.since if now < held.since + AGE_MAX else 0, rank(named, self._me)
+            lives = [claim.host for claim in there if claim.lives]
+            first = [claim.host for claim in there if claim.first < mine]
             if held.state is PlaceState.CLAIMED and held.until == inf:
                 if any(self.others.is_real(host) or named not in self._doubted for host in (*lives, *first)):
                     del self._held[named]
                     self._tell_soon(named, now)
+                    self._look_at = earliest(self._look_at, now + self._random.uniform(0.0, 2.0))  # for another one
                 else:
                     held.state, held.until = PlaceState.LOADING, now + LOADING_S
                     yield PlaceTaken(*named)
@@ -316,6 +316,8 @@ class ExpertPlaces:
                 elif not real:
                     yield from self.others.asked(before, self._random)
                 held.is_second = bool(before)
+                if before:
+                    self._look_at = earliest(self._look_at, now + self._random.uniform(*CLAIMED_S))
 
     # --- what is told ------------------------------------------------------------------------------------------------
 
@@ -331,11 +333,12 @@ class ExpertPlaces:
         else:
             del self._told[row]
         live = [named[1][-1] for named, one in held.items() if one.state is PlaceState.LIVE]
+        ages = {named[1][-1]: min(AGE_MAX, max(0, int(now) - one.since)) for named, one in held.items()}
         value = ExpertRow(
             hosted=bits_of(live),
             claimed=bits_of(named[1][-1] for named in held if named[1][-1] not in live),
             wait=min(255, round(self.wait_s / WAIT_UNIT_S)),
             relayed=self.relayed,
-            since=min((one.since for one in held.values()), default=0),
+            ages=bytes(age for _, age in sorted(ages.items())),
         )
         return Put(self._key_of[row], encode_row(value), LIFETIME_S)

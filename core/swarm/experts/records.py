@@ -38,6 +38,7 @@ COPIES_MAX: Final = 8
 LIFETIME_S: Final = 30.0
 AGAIN_S: Final = 10.0
 """Time after which a row that has not changed is written again."""
+AGE_MAX: Final = 255
 WAIT_UNIT_S: Final = 0.01
 ROWS_OF_ONE: Final = 400
 """Number of rows that one peer can write."""
@@ -59,11 +60,11 @@ class ExpertRow(msgspec.Struct, frozen=True, array_like=True):
     """Time that a call waits there, in hundredths of a second."""
     relayed: bool = False
     """Whether the peer is reached through others only."""
-    since: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0
-    """When it first claimed a place of the row, Unix seconds."""
+    ages: Annotated[bytes, Meta(max_length=SIZE_MAX)] = b""
+    """Seconds since each of its coordinates was claimed, in their order, at most `AGE_MAX`; `AGE_MAX` where it ends."""
 
 
-_SCHEMA: Final = Schema(ExpertRow, named="a row of experts", bytes_max=2 * SIZE_MAX // 8 + 16)
+_SCHEMA: Final = Schema(ExpertRow, named="a row of experts", bytes_max=2 * SIZE_MAX // 8 + SIZE_MAX + 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,19 @@ def rows_in(found: Found) -> Iterator[tuple[PeerId, ExpertRow, float]]:
             continue  # holders check the form: this one was stored before a newer form
         if record.subkey == record.owner:
             yield record.owner, row, record.expiration
+
+
+def claims_in(row: ExpertRow, until: float) -> dict[int, int]:
+    """When each coordinate that a host names was claimed, Unix seconds; 0: `AGE_MAX` before it was told, or earlier.
+
+    Args:
+        row: The word.
+        until: When it ends, Unix seconds.
+    """
+    told = int(until - LIFETIME_S + 0.0005)  # it came in milliseconds
+    named = sorted({*coordinates_in(row.hosted), *coordinates_in(row.claimed)})
+    ages = row.ages[: len(named)].ljust(len(named), bytes((AGE_MAX,)))
+    return {last: told - age if age < AGE_MAX else 0 for last, age in zip(named, ages, strict=True)}
 
 
 def row_news(row: ExpertRow, until: float) -> RowNews:

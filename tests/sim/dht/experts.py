@@ -169,7 +169,7 @@ def _hosted(swarm: SeekingSwarm, mixture: Mixture, random: Random) -> Sequence[t
     """What hosts say of the rows, each with the row's key."""
     everybody = list(swarm.up)
     return [
-        (host, row_key(mixture.run, 0, (row,)), encode_row(ExpertRow(bits_of(range(number, SIDE, OWNERS)), since=1)))
+        (host, row_key(mixture.run, 0, (row,)), encode_row(ExpertRow(bits_of(range(number, SIDE, OWNERS)))))
         for row in range(SIDE)
         for number, host in enumerate(random.sample(everybody, OWNERS))
     ]

@@ -26,7 +26,7 @@ def test_host_that_claims_all_places_has_few_copies_kept(tmp_path):
         path.write_bytes(b"a lie" * 100_000)
         pair.keep(liar, expert, 2**40, path)
     for row in ((0,), (1,)):
-        record = Record(liar, encode_row(ExpertRow(hosted=bits_of((0, 1)), since=1)), 10**9, bytes(64))
+        record = Record(liar, encode_row(ExpertRow(hosted=bits_of((0, 1)))), 10**9, bytes(64))
         pair.stored[row_key(MIXTURE.run, 0, row)][liar] = record
     pair.go_on(120)
     lies = {expert for (peer, expert), version in pair.copies.items() if peer != liar and version == 2**40}

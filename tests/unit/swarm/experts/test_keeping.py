@@ -88,7 +88,7 @@ def saved_at(pair, peers, version):
 
 
 def test_copy_is_found_behind_keepers_that_are_gone(tmp_path):
-    """Of five that have it the last one lives; two others have an older one."""
+    """The last of its five owners lives; two others have an older one."""
     *keepers, stale, other, newcomer = (PeerId(bytes([n]) * 32) for n in range(3, 11))
     pair = Pair(tmp_path, (*keepers, stale, other))
     pair.deliver(keepers[0], HostExperts(4))

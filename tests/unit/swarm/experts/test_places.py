@@ -145,6 +145,20 @@ def test_places_are_taken_again_after_half_of_the_hosts_died(seed):
     assert max(len(held) for held in town.live.values()) <= 12
 
 
+@pytest.mark.parametrize("seed", [75, 136, 178])
+def test_hosts_with_no_room_to_spare_share_all_places(seed):
+    """A place that two take leaves another one vacant."""
+    town = Town(seed, layers=4, owner_most=4)
+    hosts = [town.host(number + 1, 16) for number in range(8)]
+    town.go_on(120)
+    for peer in hosts[:4]:
+        town.kill(peer, told=True)
+    town.time_until_full(60)
+    town.go_on(60)
+    assert town.longest_twice <= 30
+    assert max(town.places().values()) == 1
+
+
 def test_places_of_lost_hosts_are_taken_sooner():
     def time_until_full(*, told):
         town = Town(0)

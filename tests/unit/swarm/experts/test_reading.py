@@ -9,7 +9,18 @@ from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
 from core.experts.table import REFRESH_S, ExpertTable
 from core.swarm.experts.reading import EMPTY_S, LOOK_S, READS_MAX, SEARCH_S, ExpertReader, ExpertsSought
-from core.swarm.experts.records import ExpertRow, Mixture, bits_of, coordinates_in, decode_row, encode_row, row_key
+from core.swarm.experts.records import (
+    AGE_MAX,
+    LIFETIME_S,
+    ExpertRow,
+    Mixture,
+    bits_of,
+    claims_in,
+    coordinates_in,
+    decode_row,
+    encode_row,
+    row_key,
+)
 
 A, B = (PeerId(bytes([n]) * 32) for n in (1, 2))
 RUN = bytes(32)
@@ -101,7 +112,13 @@ def test_reads_at_a_time_are_bounded():
 def test_row_keeps_its_coordinates():
     for coordinates in ([], [0], [7, 8], [255], list(range(256))):
         assert list(coordinates_in(bits_of(coordinates))) == coordinates
-        assert decode_row(encode_row(ExpertRow(bits_of(coordinates), wait=255, since=2**32 - 1))).since == 2**32 - 1
+        row = ExpertRow(bits_of(coordinates), wait=255, ages=bytes(len(coordinates)))
+        assert claims_in(decode_row(encode_row(row)), 100.0 + LIFETIME_S) == dict.fromkeys(coordinates, 100)
+
+
+def test_row_tells_when_each_place_was_claimed():
+    row = ExpertRow(hosted=bits_of([2, 9]), claimed=bits_of([0, 5]), ages=bytes([7, AGE_MAX, 0]))
+    assert claims_in(row, 1_000.999 + LIFETIME_S) == {0: 993, 2: 0, 5: 1_000, 9: 0}
 
 
 @pytest.mark.parametrize("prefix", [(), (3,), (3, 4)])
