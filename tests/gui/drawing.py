@@ -24,6 +24,7 @@ from app.shell.main_window import MainWindow
 from core.api import verdict as verdicts
 from core.api.settings import SettingsView, Wish
 from core.api.snapshot import ProblemView
+from tests.gui.cut import cut
 from tests.gui.pictures import Told
 
 LINK: Final = "potluck://pot.example.org:4000/0123456789abcdef#invitation"
@@ -109,6 +110,7 @@ def main() -> None:
                 if chosen.only in picture:
                     studio.wait(patience_ms=250)  # for what moves
                     assert widget.grab().save(str(chosen.folder / picture)), picture
+                    sys.stdout.write("".join(f"{picture}: {words}\n" for words in cut(widget)))
             studio.close()
 
 

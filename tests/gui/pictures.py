@@ -4,9 +4,9 @@
     PYTHONPATH=. python -m tests.gui.pictures --all --epochs 60 DIR
 
 The first command draws the README's.  With `--all` they are of every page, of the settings, of the first run and of an
-engine that starts, is paused, has a problem or is gone: light and dark in three sizes, in high contrast, in each
-language, and at 200 % on a screen of 960x540 points.  `--keep FILE` writes what the engine told; `--from FILE` draws it
-again.
+engine that starts, is paused, has a problem or is gone: light, dark and in high contrast, in each language, in two
+sizes and at 200 % on a screen of 960x540 points; words that are cut are printed.  `--keep FILE` writes what the engine
+told; `--from FILE` draws it again.
 """
 
 import argparse
@@ -74,17 +74,15 @@ class Variant(NamedTuple):
                          *([f"{self.scale}00"] if self.scale > 1 else [])])  # fmt: skip
 
 
+THEMES: Final = ("light", "dark", "contrast")
 README: Final = (
     Variant("light", SOURCE, 1, "800x560,1100x720", True),
     Variant("dark", SOURCE, 1, "800x560,1100x720", True),
 )
 EVERYTHING: Final = (
-    Variant("light", SOURCE, 1, "800x560,1100x720,1920x1080"),
-    Variant("dark", SOURCE, 1, "800x560,1100x720,1920x1080"),
-    Variant("contrast", SOURCE, 1, "1100x720"),
-    Variant("light", SOURCE, 2, "912x513"),
-    *(Variant("light", code, 1, "800x560,1100x720") for code in LANGUAGES[1:]),
-    *(Variant("dark", code, 2, "912x513") for code in LANGUAGES[1:]),
+    *(Variant(theme, code, 1, "800x560,1100x720") for theme in THEMES for code in LANGUAGES),
+    *(Variant(theme, code, 2, "912x513") for theme in THEMES for code in LANGUAGES),
+    Variant("light", SOURCE, 1, "1920x1080"),
 )
 
 
@@ -107,7 +105,7 @@ def main() -> None:
         kept = chosen.keep or Path(name) / "told.json"
         kept.write_bytes(msgspec.json.encode(told))
         for variant in EVERYTHING if chosen.all else README:
-            draw(kept, chosen.folder, variant, only=chosen.only)
+            sys.stdout.write(draw(kept, chosen.folder, variant, only=chosen.only))
 
 
 async def trained(folder: Path, epochs: int) -> Told:
@@ -183,12 +181,13 @@ def said(words: list[str], *, home: Path | None, line: str = "") -> list[msgspec
     return [msgspec.Raw(one) for one in done.stdout.splitlines()]
 
 
-def draw(told: Path, folder: Path, variant: Variant, *, only: str) -> None:
-    """Draw in a process of its own: Qt takes scale and language once."""
+def draw(told: Path, folder: Path, variant: Variant, *, only: str) -> str:
+    """Draw in a process of its own, since Qt takes scale and language once; returns lines about what is cut."""
     words = [str(told), str(folder), "--name", variant.name, "--theme", variant.theme, "--language", variant.language]
     words += ["--sizes", variant.sizes, "--only", only, *(["--home-only"] if variant.home_only else [])]
     offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": str(variant.scale)}
-    subprocess.run([sys.executable, "-m", "tests.gui.drawing", *words], check=True, env=offscreen)
+    drawing = [sys.executable, "-m", "tests.gui.drawing", *words]
+    return subprocess.run(drawing, check=True, env=offscreen, stdout=subprocess.PIPE, text=True).stdout
 
 
 if __name__ == "__main__":

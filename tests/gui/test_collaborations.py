@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 
 from app.looks.choices import ThemeChoice
 from app.looks.language import LANGUAGES
@@ -15,6 +15,7 @@ from core.api import verdict as verdicts
 from core.api.hosting import BackboneState
 from core.api.turns import PassedOver, WhyNot
 from tests.gui.answering import LINK, joined
+from tests.gui.cut import cut
 
 WAIT_MS = 20_000
 
@@ -225,18 +226,6 @@ def test_no_label_is_cut(answering, parts, until, size, theme, language):
         answering.founding.turn_to(page)
         answering.founding.show()
         until(page.isVisible)
-        uncut(page)
+        assert not cut(page)
     answering.founding.hide()
-    uncut(answering.collaborations)
-
-
-def uncut(shown):
-    for widget in shown.findChildren(QLabel) + shown.findChildren(QPushButton):
-        if not widget.isVisible():
-            continue
-        needed = widget.heightForWidth(widget.width()) if widget.hasHeightForWidth() else widget.sizeHint().height()
-        assert widget.height() >= needed - 2, (widget.text(), widget.height(), needed)
-        if not (isinstance(widget, QLabel) and widget.wordWrap()):
-            assert widget.width() >= widget.minimumSizeHint().width() - 2, widget.text()
-        inside = widget.mapTo(shown, widget.rect().topRight()).x()
-        assert inside <= shown.width(), widget.text()
+    assert not cut(answering.collaborations)

@@ -28,7 +28,7 @@ def kept(examples, folder):
 
 
 def test_every_page_is_drawn_in_its_size(examples, tmp_path):
-    draw(kept(examples, tmp_path), tmp_path, Variant("dark", "de", 1, "800x560"), only="")
+    assert draw(kept(examples, tmp_path), tmp_path, Variant("dark", "de", 1, "800x560"), only="") == ""
     drawn = {path.name.removesuffix("-dark-de-800x560.png"): QImage(str(path)) for path in tmp_path.glob("*.png")}
     pages = {"home", "model", "people", "gift", "collaborations", "computer", "activity", "about"}
     states = {"home-paused", "home-problem", "home-ended", "home-stopped", "start-connecting", "start-preparing"}
