@@ -1,9 +1,12 @@
 """The sentences about moderators, and what they propose.  All go through `tr`."""
 
-import time
+from collections.abc import Sequence
+from datetime import datetime
 
+from app.words.page_text import day, moment
 from app.words.text import decimal, full, tr
 from core.api.moderation import (
+    FOUNDER_NAME,
     CopyView,
     DecisionChange,
     DrillView,
@@ -18,9 +21,22 @@ from core.api.moderation import (
 from core.api.numbers import amount
 
 
+def _named(name: str) -> str:
+    return tr(FOUNDER_NAME) if name == FOUNDER_NAME else name
+
+
+def _all(names: Sequence[str]) -> str:
+    return ", ".join(map(_named, names))
+
+
+def _day(unix_s: float) -> str:
+    return day(datetime.fromtimestamp(unix_s).astimezone())
+
+
 def who_decides(view: ModerationView) -> str:
     """Who the moderators are, and how many of them have to agree."""
-    names = ", ".join(tr("{name} (you)").format(name=one.name) if one.is_me else one.name for one in view.moderators)
+    named = [(_named(one.name), one.is_me) for one in view.moderators]
+    names = ", ".join(tr("{name} (you)").format(name=name) if is_me else name for name, is_me in named)
     if len(view.moderators) == 1:
         return tr("{names} decides alone who is shut out, and whether everybody goes back to an earlier model.").format(
             names=names
@@ -54,21 +70,21 @@ def _ended(end: EndView) -> str:
 
 def drill(view: DrillView) -> str:
     """Who has not answered whether all moderators can still sign."""
-    at, names = time.strftime("%x", time.localtime(view.at)), ", ".join(view.missing)
+    at, names, by = _day(view.at), _all(view.missing), _named(view.by)
     if not view.missing:
-        return tr("{name} asked on {day} whether all moderators can still sign: all have.").format(name=view.by, day=at)
+        return tr("{name} asked on {day} whether all moderators can still sign: all have.").format(name=by, day=at)
     if view.is_late:
         return tr(
             "{name} asked on {day} whether all moderators can still sign. {names} have not for 7 days: if they are "
             "gone, put others in their place."
-        ).format(name=view.by, day=at, names=names)
+        ).format(name=by, day=at, names=names)
     return tr("{name} asked on {day} whether all moderators can still sign. Not yet signed: {names}.").format(
-        name=view.by, day=at, names=names
+        name=by, day=at, names=names
     )
 
 
 def _held(one: HoldView) -> str:
-    until, name = time.strftime("%x %H:%M", time.localtime(one.until)), one.name or one.key[:8]
+    until, name = moment(one.until), one.name or one.key[:8]
     if not one.words:
         return tr("{name} is held until {until}.").format(name=name, until=until)
     return tr("{name} is held until {until}: {words}").format(name=name, until=until, words=one.words)
@@ -76,12 +92,13 @@ def _held(one: HoldView) -> str:
 
 def proposal(one: ProposalView) -> str:
     """What somebody proposes, why, and who has signed it."""
-    said = tr("{author} proposes: {changes}.").format(author=one.author, changes="; ".join(map(_change, one.changes)))
+    author, changes = _named(one.author), "; ".join(map(_change, one.changes))
+    said = tr("{author} proposes: {changes}.").format(author=author, changes=changes)
     if one.words:
         said += " " + tr("Why: {words}").format(words=one.words)
-    until = time.strftime("%x", time.localtime(one.until))
+    until = _day(one.until)
     signed = tr("Signed by {names}; {count} missing, until {until}.").format(
-        names=", ".join(one.signed), count=one.missing, until=until
+        names=_all(one.signed), count=one.missing, until=until
     )
     return f"{said}\n{signed}"
 
@@ -121,7 +138,7 @@ def parts_note(view: PeopleView) -> str:
 
 def copy_line(one: CopyView) -> str:
     """A copy of the model: when it came, and how good it is."""
-    came = time.strftime("%x %H:%M", time.localtime(one.came))
+    came = moment(one.came)
     said = tr("Copy {number}: step {epoch}, {came}").format(number=one.number, epoch=amount(one.epoch), came=came)
     if one.loss is not None:
         said += ", " + tr("held-out loss {loss}").format(loss=decimal(f"{one.loss:.3f}"))

@@ -8,6 +8,10 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.api.sentence import later
+
+FOUNDER_NAME: Final = later("the founder")
+"""The name of who decides until somebody else is chosen."""
 ID_LETTERS: Final = 32
 """Length of a proposal's id: of fewer, an author could find another proposal with the id that others have read."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from core.api.moderation import ModerationAct, ModerationWish
+from core.api.moderation import FOUNDER_NAME, ModerationAct, ModerationWish
 from core.authority.changes import banned, check_moderator, new_decisions, new_drill, new_holds, new_roles, pardoned
 from core.authority.decisions import NOTICES_MAX, WORDS_MAX, Announcement, End, EndState, GoBack, Newcomers
 from core.authority.documents import Document
@@ -14,7 +14,7 @@ from core.authority.holds import HeldPerson
 from core.authority.issuers import ISSUER_NAME_BYTES_MAX, PLACES_MAX, RETIRING_S, Issuer, IssuerPlace
 from core.authority.proposals import Proposal, is_understood
 from core.authority.records import AuthorityRecords
-from core.authority.roles import FOUNDER_NAME, NAME_BYTES_MAX, Moderator, Roles, usual_threshold
+from core.authority.roles import NAME_BYTES_MAX, Moderator, Roles, usual_threshold
 from core.authority.view import proposal_id
 from core.base.ids import PeerId
 from core.base.problems import BadInput, NotTrusted, quoted

@@ -10,6 +10,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
+from core.api.moderation import FOUNDER_NAME
 from core.authority.documents import BODY_BYTES_MAX, MODERATORS_MAX, Document
 from core.authority.issuers import ISSUERS_MAX, Issuer, check_issuers, issuing
 from core.base.contact import Peer32
@@ -21,7 +22,6 @@ from core.base.wire import Schema
 NAME_BYTES_MAX: Final = 40
 CHAIN_MAX: Final = 256
 """Number of lists after the manifest's."""
-FOUNDER_NAME: Final = "the founder"
 ROLES_BYTES_MAX: Final = 8 * 1024
 SETTLED_S: Final = 24 * 3600
 """After this nothing takes the place of a list that holds: the moderators before could do so for ever otherwise."""

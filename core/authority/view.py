@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from core.api.moderation import (
+    FOUNDER_NAME,
     ID_LETTERS,
     DecisionChange,
     DrillView,
@@ -22,7 +23,7 @@ from core.authority.holds import DRILL_S
 from core.authority.issuers import Issuer, issuing
 from core.authority.proposals import PROPOSAL_S, Proposal
 from core.authority.records import AuthorityRecords
-from core.authority.roles import FOUNDER_NAME, Roles
+from core.authority.roles import Roles
 from core.base.ids import PeerId
 from core.base.problems import Problem
 

@@ -7820,6 +7820,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
    <translation>Python-এর সঙ্গে আসা নথি</translation>
   </message>
   <message>
+   <source>the founder</source>
+   <translation>আয়োজক</translation>
+  </message>
+  <message>
    <source>the last key or touch</source>
    <translation>শেষ চাবি বা ছোঁয়া</translation>
   </message>

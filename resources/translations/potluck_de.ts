@@ -7820,6 +7820,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
    <translation>die Dokumentation, die mit Python kam</translation>
   </message>
   <message>
+   <source>the founder</source>
+   <translation>die Leitung</translation>
+  </message>
+  <message>
    <source>the last key or touch</source>
    <translation>die letzte Taste oder Berührung</translation>
   </message>

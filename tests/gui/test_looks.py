@@ -166,6 +166,22 @@ def test_no_label_is_cut(parts, examples, qt, size, theme):
         assert (parts.window.width(), parts.window.height()) == size, name
 
 
+def test_what_is_cut_is_noticed(qt):
+    shown = QWidget()
+    label, button = QLabel("a label with some words", shown), QPushButton("a button", shown)
+    shown.resize(600, 300)
+    label.setFixedSize(label.sizeHint())
+    button.setGeometry(0, 50, *button.sizeHint().toTuple())
+    shown.show()
+    assert not cut(shown)
+    label.setFixedWidth(label.width() - 10)
+    button.setGeometry(0, 50, button.width(), button.height() - 5)
+    assert [words.partition(":")[0] for words in cut(shown)] == ["'a label with some words'", "'a button'"]
+    button.setGeometry(590, 50, *button.sizeHint().toTuple())
+    assert "beyond the edge" in cut(shown)[1]
+    shown.close()
+
+
 CHOICES = ((ThemeChoice.DARK, DARK), (ThemeChoice.CONTRAST, CONTRAST), (ThemeChoice.LIGHT, LIGHT))
 
 

@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from app.words import gift_text, model_text, text
+from app.words import gift_text, model_text, moderation_text, text
 from core.api.commands import ModelEvaluation
+from core.api.moderation import ModeratorView
 from core.api.reports import DayGift, GiftHistory
 from core.api.score import FirstScore, Score
 from core.api.snapshot import CurvePoint, LossView, Mine
@@ -105,3 +106,15 @@ def test_step_says_when_the_last_one_is_due(examples, samples_per_s, epoch, said
 def test_energy_stands_beside_something_known(kwh, said):
     history = GiftHistory(today="2026-11-18", days=(DayGift(day="2026-11-18", joules=kwh * 3.6e6),))
     assert said in gift_text.energy(history)
+
+
+@pytest.mark.parametrize("language", ["de"], indirect=True)
+def test_founder_and_days_are_told_in_the_language(language, examples):
+    view = replace(examples.reports()["moderation"], moderators=(ModeratorView("the founder", "0" * 64, is_me=False),))
+    assert moderation_text.who_decides(view).startswith("die Leitung entscheidet allein")
+    wednesday = 1_795_003_200.0
+    drill = replace(view.drill, by="the founder", at=wednesday)
+    assert moderation_text.drill(drill).startswith("die Leitung hat am Mi. 18. Nov. gefragt")
+    assert "18. Nov" in moderation_text.also(
+        replace(view, drill=None, holds=(replace(view.holds[0], until=wednesday),))
+    )
