@@ -25,8 +25,8 @@ import texts
 from deb import HERE, put
 from steps import SetupProblem
 
-COMPRESSION = ("-comp", "zstd", "-Xcompression-level", "19")
-"""What the runtime of today reads; xz makes it a twentieth smaller, and each start seconds slower."""
+COMPRESSION = "zstd"
+"""What the runtime of today reads."""
 ELF = b"\x7fELF\x02\x01"
 """How a program of 64 bits begins."""
 MARK = b"AI\x02"
@@ -67,19 +67,21 @@ def lay_out(tree: Path, program: Path) -> None:
     (tree / ".DirIcon").symlink_to("potluck.svg")
 
 
-def make(program: Path, runtime: bytes, out: Path) -> Path:
+def make(program: Path, runtime: bytes, out: Path, compression: str = COMPRESSION) -> Path:
     """Make the AppImage.
 
     Args:
         program: The program folder.
         runtime: What it begins with.
         out: Where it comes to lie.
+        compression: As mksquashfs names it.
     """
     with tempfile.TemporaryDirectory(dir=out) as name:
         tree, packed = Path(name) / "tree", Path(name) / "packed"
         lay_out(tree, program)
         contents.settle(tree)
-        contents.run(["mksquashfs", str(tree), str(packed), "-root-owned", "-noappend", "-no-progress", *COMPRESSION])
+        words = ("-comp", compression, "-b", "1M", "-root-owned", "-noappend", "-no-progress")
+        contents.run(["mksquashfs", str(tree), str(packed), *words])
         made = out / f"potluck-{texts.version()}-{os.uname().machine}.AppImage"
         made.write_bytes(runtime + packed.read_bytes())
         made.chmod(0o755)
@@ -93,12 +95,13 @@ def main(argv: list[str]) -> int:
     parser.add_argument("program", type=Path)
     parser.add_argument("runtime", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--compression", default=COMPRESSION, help="xz for a runtime from before 2023")
     options = parser.parse_args(argv)
     out = options.out.absolute()
     out.mkdir(parents=True, exist_ok=True)
     os.umask(0o022)
     try:
-        made = make(options.program, runtime_of(options.runtime), out)
+        made = make(options.program, runtime_of(options.runtime), out, options.compression)
     except (SetupProblem, OSError) as problem:
         sys.stderr.write(f"{problem}\n")
         return 2

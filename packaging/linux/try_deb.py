@@ -279,10 +279,10 @@ def try_package(debian: Debian, display: str, options: argparse.Namespace) -> di
     return {**told, "accounts": sorted(accounts), "left": left(before, debian.listing())}
 
 
-def train(debian: Debian, wheels: Path) -> dict[str, object]:
+def train(debian: Debian, wheels: Path, program: str = "potluck") -> dict[str, object]:
     """Get the training part as the person, and have a collaboration on this computer alone take some steps."""
     refused = subprocess.run(
-        debian.command("potluck", "demo", "--headless", "--epochs", STEPS, person=True),
+        debian.command(program, "demo", "--headless", "--epochs", STEPS, person=True),
         env=environment(),
         capture_output=True,
         text=True,
@@ -290,10 +290,10 @@ def train(debian: Debian, wheels: Path) -> dict[str, object]:
     )
     shutil.copytree(wheels, debian.root / "wheels")
     begin = time.monotonic()
-    debian.run("potluck", "training-part", "get", "--build", "cpu", "--from", "/wheels", person=True)
+    debian.run(program, "training-part", "get", "--build", "cpu", "--from", "/wheels", person=True)
     got_s = time.monotonic() - begin
     begin = time.monotonic()
-    said = debian.run("potluck", "demo", "--headless", "--epochs", STEPS, person=True)
+    said = debian.run(program, "demo", "--headless", "--epochs", STEPS, person=True)
     shutil.rmtree(debian.root / "wheels")
     return {
         "without_training_part": (refused.stderr or refused.stdout).strip()[-300:],
