@@ -104,7 +104,7 @@ def scene(folder: Path) -> Iterator[Scene]:
         disks = {name: stack.enter_context(small_disk(folder / name, mib=DISK_MIB)) for name in VOLUNTEERS}
         stack.callback(_keep_logs, folder)
         charter = found(folder, target_samples=TARGET_SAMPLES, optimizer=ENDLESS)
-        made = Scene(folder, Collaboration(folder, charter), ground)
+        made = Scene(folder, Collaboration(folder, charter, share=100), ground)
         stack.callback(made.swarm.close)
         made.start_backbone()
         for name in VOLUNTEERS:

@@ -25,6 +25,7 @@ from core.base.manifest import PAPER_LAMB, AveragingNumbers, Manifest
 from core.control.client import ControlClient
 from core.control.engine_file import NoAnswer, NotRunning
 from core.storage.paths import Home
+from core.storage.settings import Settings, save_settings
 from core.tasks.task import PreparedTask
 from tests.small_task import small_data, small_task
 
@@ -32,6 +33,8 @@ CORE = (sys.executable, "-m", "core")
 WIDE = {"heads": 4, "head_width": 48}
 """Sizes of a model with some tensors of more than 2^16 numbers, whose rounds last long enough to be in the middle."""
 LOOPBACK = ("--bind", "127.0.0.1", "--host", "127.0.0.1")
+SHARE = 10
+"""Percentage of the time in which a volunteer computes: epochs come soon all the same, and cores are left to others."""
 ENVIRONMENT = {**os.environ, "POTLUCK_KEYRING": "off", "POTLUCK_SENSES": "off", "OMP_NUM_THREADS": "1"}
 
 
@@ -80,6 +83,7 @@ class Collaboration:
 
     folder: Path
     charter: Charter
+    share: int = SHARE
     link: str = ""
     backbone: subprocess.Popen[bytes] | None = None
     volunteers: list[Volunteer] = field(default_factory=list)
@@ -99,6 +103,8 @@ class Collaboration:
         """Start an engine, or start it again, on the home of that name; `program` stands in for ours."""
         home = Home(self.folder / name)
         home.create()
+        if not home.settings_file.exists():
+            save_settings(home.settings_file, Settings(share=self.share))
         where = [*LOOPBACK, "--port", "0", "--with-parent", *self.allowed, *extra]
         words = ["engine", "--home", str(home.directory), "--join", self.link, "--name", name, *where]
         volunteer = Volunteer(home, start(words, self.folder / f"{name}.log", program=program))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.backbone.copy_check import check_copy
-from core.backbone.kept_states import STATES
+from core.backbone.kept_states import STATES, losses_of
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, end, found
 from tests.process.test_moderators import founder, moderate, sees
 from tests.process.test_site import free_port
@@ -68,8 +68,9 @@ def test_everybody_goes_back_while_all_are_there(tmp_path: Path, *, stuck: bool)
         async with collaboration(charter, tmp_path, "--site", str(port), program=STUCK if stuck else CORE) as swarm:
             ada, bob = swarm.join("ada"), swarm.join("bob")
             async with asyncio.timeout(LONG_S):
-                while not (there := await asyncio.to_thread(copies)):  # noqa: ASYNC110 - another process makes them
+                while not losses_of(charter.folder / STATES):  # noqa: ASYNC110 - another process makes them
                     await asyncio.sleep(0.5)
+            there = await asyncio.to_thread(copies)
             epoch = there[0]["epoch"]
             async with asyncio.timeout(LONG_S):
                 while stuck and not (charter.folder / "stuck").exists():  # noqa: ASYNC110 - another process makes it
