@@ -234,7 +234,7 @@ class Conversation:
         learner, mean = self._learner, self._arena.slot("mean")
         if frame.averaged is not None:
             self._meter.step_begins(mean, samples=frame.averaged.samples, loss=frame.averaged.loss)
-        names = {"lineage": frame.lineage, "ledger": frame.ledger, "mean": frame.mean}
+        names = {"lineage": frame.lineage, "ledger": frame.ledger, "mean_digest": frame.mean_digest}
         state = learner.absorb(mean, epoch=frame.epoch, **names)
         contribution = self._arena.slot("contribution")
         self._carried.keep(contribution, samples=self._contributed, untaken=frame.untaken)

@@ -199,7 +199,7 @@ class Learner:
         self.rows.take_back()
 
     def absorb(
-        self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"", mean: bytes = b""
+        self, mean_N: NDArray[np.float32], *, epoch: int, lineage: bytes, ledger: bytes = b"", mean_digest: bytes = b""
     ) -> TrainerState:
         """Take the collaboration's step with the averaged contribution; the new state is saved beside what follows.
 
@@ -211,7 +211,7 @@ class Learner:
             epoch: Epoch of the new state.
             lineage: Lineage of the new state.
             ledger: Ledger of the new state.
-            mean: Root digest of the file in which others keep this mean; empty: none is kept.
+            mean_digest: Root digest of the file in which others keep this mean; empty: none is kept.
 
         Raises:
             WorkerProblem: the mean is not finite, or what the step makes of it is not; the last saved state holds.
@@ -227,7 +227,7 @@ class Learner:
             raise WorkerProblem(message, epoch, hint=hint)
         self.rows.absorb(keep=self.overlaps)
         ancestors = self.state.lineage[:MARK_BYTES] + self.state.ancestors
-        means = (mean + self.state.means if mean else b"")[: DIGEST_BYTES * ANCESTORS_MAX]
+        means = (mean_digest + self.state.means if mean_digest else b"")[: DIGEST_BYTES * ANCESTORS_MAX]
         return self._save(epoch, lineage, ancestors=ancestors[: MARK_BYTES * ANCESTORS_MAX], ledger=ledger, means=means)
 
     def load(self, path: Path, *, epoch: int, lineage: bytes, counted: int = 0) -> TrainerState:

@@ -110,7 +110,7 @@ class Absorb(Frame, frozen=True, kw_only=True, tag="absorb"):
     """For metrics."""
     untaken: Untaken | None = None
     """Chunks of the contribution that are in no mean; the worker carries them on."""
-    mean: bytes = b""
+    mean_digest: bytes = b""
     """Root digest of the file of this mean, stored there too; empty: it is not kept."""
 
 

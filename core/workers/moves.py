@@ -68,7 +68,7 @@ class Moves:
         worker.send(frames.Load(path=order.location, epoch=name.epoch, lineage=name.lineage, counted=counted))
 
     async def _absorb(self, order: orders.Absorb, worker: Worker[frames.ToEngine], ledger: bytes) -> None:
-        record, mean = order.record, await self._interpreter.keep_mean()
+        record, mean_digest = order.record, await self._interpreter.keep_mean()
         worker.send(
             frames.Absorb(
                 round=order.round,
@@ -77,7 +77,7 @@ class Moves:
                 ledger=ledger,
                 averaged=_averaged(record, order.agreement),
                 untaken=order.untaken,
-                mean=mean,
+                mean_digest=mean_digest,
             )
         )
 
