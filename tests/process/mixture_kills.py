@@ -26,6 +26,7 @@ from core.api.snapshot import Snapshot
 from core.backbone.charter import Charter, load_charter
 from core.base.problems import Problem
 from core.cli.engine.experts import experts_of
+from core.engine.experts_here import SAVE_S
 from core.net.clock import Clock
 from tests.process.swarm import Volunteer, alive, collaboration
 from tests.process.test_mixture import founded
@@ -75,11 +76,11 @@ class KillFigures(msgspec.Struct, frozen=True, kw_only=True):
     live_s: float
     """Time from the kill until all experts live at those that are left."""
     age_s: float
-    """Age of the oldest copy of an expert at the kill."""
+    """Longest time before the kill at which the state was saved with which an expert went on, if it had learned since.
+
+    That is so where somebody has a newer one, or where its next save was not due yet."""
     twice_s: float
     """Longest time in which a place was hosted by two of those that are left."""
-    behind_s: float
-    """Longest time before the kill in which an expert was saved later than the state with which it went on."""
     orphans: int
     """Processes of the killed engines that live 30 s later."""
     load: float
@@ -89,7 +90,7 @@ class KillFigures(msgspec.Struct, frozen=True, kw_only=True):
     def is_good(self) -> bool:
         """Whether all bounds are kept."""
         kept = self.stood_s <= STOOD_MOST_S and self.live_s <= LIVE_MOST_S and self.twice_s <= TWICE_MOST_S
-        return kept and max(self.age_s, self.behind_s) <= AGE_MOST_S and not self.orphans
+        return kept and self.age_s <= AGE_MOST_S and not self.orphans
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -105,8 +106,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.write(msgspec.json.encode(every[-1]).decode() + "\n")
         sys.stdout.flush()
     worst = {
-        name: max(getattr(one, name) for one in every)
-        for name in ("stood_s", "live_s", "age_s", "twice_s", "behind_s", "orphans")
+        name: max(getattr(one, name) for one in every) for name in ("stood_s", "live_s", "age_s", "twice_s", "orphans")
     }
     good = sum(one.is_good for one in every)
     sys.stdout.write(f"{ENGINES} engines, {EXPERTS} experts: {good} of {len(every)} repeats good; worst {worst}\n")
@@ -130,9 +130,6 @@ async def killed(folder: Path, *, patience_s: float) -> KillFigures:
                 pass
         trainers = left[::2]
         await trainers[0].until(lambda news: news.epoch >= 20, timeout_s=patience_s)
-        before = await _seen(left)
-        assert before is not None
-        age_s = max(before.time - one.saved for one in before.known)
         names = {f"n{number}" for number in LEFT}
         saved = _saves(folder)
         children = [child.pid for one in lost for child in psutil.Process(one.process.pid).children(recursive=True)]
@@ -147,19 +144,25 @@ async def killed(folder: Path, *, patience_s: float) -> KillFigures:
         stood_s, stood_at = max([await _ended(one) for one in watch])
         said = [line for log, at in zip(logs, written, strict=True) for line in log.read_text().splitlines()[at:]]
         begun = [tuple(map(int, found.groups())) for found in map(BEGUN.search, said) if found is not None]
-        newer = [at for *expert, begins in begun for version, at in saved.get(tuple(expert), ()) if version > begins]
+        ages = [_age_s(saved.get(tuple(expert), []), begins, killed_at) for *expert, begins in begun]
         orphans = sum(alive(pid) for pid in children)
         for one in lost:
             one.process.wait()
     figures = {
         "stood_s": stood_s,
         "live_s": live_s,
-        "age_s": age_s,
+        "age_s": max(ages, default=0.0),
         "twice_s": twice_s,
-        "behind_s": max(0.0, killed_at - min(newer, default=killed_at)),
     }
     rounded = {name: round(value, 1) for name, value in figures.items()}
     return KillFigures(**rounded, stood_at=stood_at, orphans=orphans, load=round(psutil.getloadavg()[0], 1))
+
+
+def _age_s(saves: Sequence[tuple[int, float]], begins: int, killed_at: float) -> float:
+    """How old the state of that version was when half of the engines were killed; 0: nothing was learned after it."""
+    at = min((at for version, at in saves if version == begins), default=0.0 if saves else killed_at)
+    has_learned = any(version > begins for version, _ in saves) or killed_at - at < SAVE_S
+    return killed_at - at if has_learned else 0.0
 
 
 def _saves(folder: Path) -> dict[tuple[int, ...], list[tuple[int, float]]]:
