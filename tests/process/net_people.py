@@ -185,7 +185,7 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
 
 async def eventually(condition: Callable[[], Any]) -> None:
     """For what no machine hears of."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - a look in each turn of the loop; there is no event to wait for
             await asyncio.sleep(0)
 

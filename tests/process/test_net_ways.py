@@ -30,7 +30,7 @@ def rendezvous(to: Peer, *, tcp: bool = False, udp: bool = False, **more: Any) -
 async def standstill(stream: PeerStream) -> None:
     """Until the stream sends nothing more, though something waits."""
     turns, before = 0, -1
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while turns < 100 or not stream.sender.outbox:
             turns = turns + 1 if stream.sender.bytes_sent == before else 0
             before = stream.sender.bytes_sent

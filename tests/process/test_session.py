@@ -131,7 +131,7 @@ async def two(folder: Path, bind: str, records: bytes = b"") -> AsyncIterator[tu
 
 async def talk(volunteer: Computer, backbone: Computer, *, seen_as: str) -> None:
     """Say something until it makes a link; what is said into one that is ending is lost."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while backbone.usernames() != {seen_as}:
             volunteer.session.host.perform([Send(backbone.contact().peer_id, StateAsk(bytes(32)))])
             await asyncio.sleep(0.1)

@@ -105,7 +105,7 @@ def test_night_begins_with_another_share(tmp_path):
         )
         keeping = asyncio.create_task(policy.keep())
         assert rests("schedule")(policy.decision)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await policy.until(resting=False)
         assert policy.profile.share == 55
         keeping.cancel()

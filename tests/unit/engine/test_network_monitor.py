@@ -79,7 +79,7 @@ class Stage:
 
     async def run(self, until):
         task = asyncio.ensure_future(self.monitor.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not until():  # noqa: ASYNC110 - a look in each turn of the loop; there is no event
                 await asyncio.sleep(0)
         task.cancel()

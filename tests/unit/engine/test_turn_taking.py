@@ -68,7 +68,7 @@ def test_who_refuses_is_given_up_and_no_other(
         engine: Any = Served(problem)
         monkeypatch.setattr("core.engine.turn_taking.look", engine.look)
         taking = TurnTaking(engine, [kept("first"), kept("second")], patience_s=0.2, random=Random(1))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await taking.serve()
         assert engine.served == ["first", "second", "first"]
         assert engine.noted == noted

@@ -141,7 +141,7 @@ class Ear:
         self.changed.set()
 
     async def until(self, condition: Any) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not condition(self):
                 self.changed.clear()
                 await self.changed.wait()

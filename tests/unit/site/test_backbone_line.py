@@ -23,7 +23,7 @@ def test_question_that_was_not_written_gets_nobodys_answer() -> None:
         asking = asyncio.ensure_future(line.ask(DeskAct.TICKET, b"b" * 16))
         await asyncio.sleep(0)
         line.answered(DeskAnswer(ticket="b's"))
-        return lost, await asyncio.wait_for(asking, 1)
+        return lost, await asyncio.wait_for(asking, 60)
 
     lost, answered = asyncio.run(run())
     assert lost.error == "out_of_order"
