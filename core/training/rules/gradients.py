@@ -34,7 +34,7 @@ class Gradients:
         self._parameters = parameters
         self._optimizer = optimizer
         self._overlaps = overlaps
-        self.batch_max = None
+        self.batch_max: int | None = None
         """Gradients add up, whatever the batches."""
         self.epoch = 0
         """Steps that the collaboration has taken to where the parameters stand."""

@@ -59,6 +59,10 @@ class LocalSteps:
         self._inner = optimizer_of(numbers.optimizer, parameters)
         self._shared_N = parameters.values_N.clone()
         self._batch = GradientSum(torch.zeros_like(parameters.values_N))
+        self.batch_max: int | None = numbers.samples
+        """A batch with the samples of several local steps would lead to one."""
+        self.single = None
+        """The way that several steps have led has no noise scale."""
         self.epoch = 0
         """Steps that the collaboration has taken to where the parameters stand."""
         self._steps = 0
@@ -82,18 +86,9 @@ class LocalSteps:
         return (self._stepped_loss + self._batch.loss) / self.samples if self.samples else 0.0
 
     @property
-    def single(self) -> None:
-        """The way that several steps have led has no noise scale."""
-
-    @property
     def dropped(self) -> int:
         """Batches whose gradient was not finite, since the start."""
         return self._batch.dropped
-
-    @property
-    def batch_max(self) -> int:
-        """A batch with the samples of several local steps would lead to one."""
-        return self._numbers.samples
 
     @property
     def vectors(self) -> list[torch.Tensor]:

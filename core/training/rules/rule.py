@@ -42,6 +42,8 @@ class Rule(Protocol):
     Numbers: ClassVar[type[RuleNumbers]]
     epoch: int
     """Steps that the collaboration has taken to where the parameters stand."""
+    batch_max: int | None
+    """Samples of a batch at most, where more of them would be another rule; None: as many as fit."""
 
     def __init__(
         self, numbers: RuleNumbers, parameters: FlatParameters, optimizer: Optimizer, *, overlaps: bool
@@ -66,10 +68,6 @@ class Rule(Protocol):
     @property
     def dropped(self) -> int:
         """Batches whose gradient was not finite, since the start; they never count."""
-
-    @property
-    def batch_max(self) -> int | None:
-        """Samples of a batch at most, where more of them would be another rule; None: as many as fit."""
 
     @property
     def vectors(self) -> Sequence[torch.Tensor]:
