@@ -27,7 +27,8 @@ class Upkeep:
         self._memory = parts.memory
         self._settings = settings = parts.settings
         self._random = parts.random
-        self._at: float | None = None
+        self.deadline: float | None = None
+        """Time at which `tick` is due, Unix seconds; None: nothing was ever done."""
         self._last = float("-inf")
         self._joining: FindNode | None = None
         self._join_at: float | None = None
@@ -36,21 +37,16 @@ class Upkeep:
         self._seeds_pause_s = settings.seeds_s
         self._sweep_at: float | None = None
 
-    @property
-    def deadline(self) -> float | None:
-        """Time at which `tick` is due, Unix seconds; None: nothing was ever done."""
-        return self._at
-
     def begin(self, now: float) -> None:
         """Plan the first tick, unless one is planned."""
-        if self._at is None:
+        if self.deadline is None:
             self.wake(now)
 
     def wake(self, now: float) -> None:
         """Plan a tick, since something wants attention soon."""
         at = max(now, self._last) + self._settings.housekeeping_s * self._random.uniform(0.75, 1.25)
-        if self._at is None or at < self._at:
-            self._at = at
+        if self.deadline is None or at < self.deadline:
+            self.deadline = at
 
     def kept(self, until: float, now: float) -> None:
         """Plan a sweep for after the expiration of a record.
@@ -62,8 +58,8 @@ class Upkeep:
         at = max(until, now + SWEEP_S)
         if self._sweep_at is None or at < self._sweep_at:
             self._sweep_at = at + SWEEP_S * self._random.random()
-            if self._at is None or self._sweep_at < self._at:
-                self._at = self._sweep_at
+            if self.deadline is None or self._sweep_at < self.deadline:
+                self.deadline = self._sweep_at
 
     def has_seeds(self, now: float) -> None:
         """Try the new seeds again whenever they fall silent."""
@@ -106,7 +102,7 @@ class Upkeep:
 
     def tick(self, now: float) -> list[Output]:
         """Do what is due and plan the next tick."""
-        if self._at is None or self._at > now:
+        if self.deadline is None or self.deadline > now:
             return []
         self._last = now
         outputs = [*self._seeds(now), *self._stale(now), *self._rejoin(now)]
@@ -141,7 +137,7 @@ class Upkeep:
             now + settings.idle_s,
         )
         least = settings.housekeeping_s * self._random.uniform(0.75, 1.25)
-        self._at = max(due if due is not None else now, now + least)
+        self.deadline = max(due if due is not None else now, now + least)
 
     def _seeds(self, now: float) -> list[Output]:
         """Ping seeds that are silent, less and less often: some of them, or all if nobody else is known.
