@@ -147,7 +147,7 @@ class Butterfly:
     def open_chunks(self) -> int:
         """Number of chunks that wait for parts here; bounded by the windows."""
         reducers = {} if self._running is None else self._running.data.reducers
-        return sum(reducer.open_chunks for reducer in reducers.values())
+        return sum(len(reducer.pending) for reducer in reducers.values())
 
 
 class RunningRound:

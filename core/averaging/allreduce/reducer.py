@@ -53,8 +53,9 @@ class Reducer:
         self.detector = FailureDetector(timetable, Stage.PARTS, patience_s=patience_s)
         self.senders = set((live & shares.givers) - {me})
         """Members whose parts are waited for."""
-        self._pending: dict[int, dict[int, memoryview | None]] = {}
-        """Members that have asked for the mean of a chunk that lacks parts, each with its part or None, by chunk."""
+        self.pending: dict[int, dict[int, memoryview | None]] = {}
+        """Members that have asked for the mean of a chunk that lacks parts, each with its part or None, by chunk; as
+        many chunks as the window has, at most."""
         self._unanswered: dict[int, Members] = {}
         """Members that have not asked for the mean of a chunk, though it is made, by chunk."""
         self.own_scaled = 0
@@ -64,11 +65,6 @@ class Reducer:
         self._proven = context.proven
         self._sight = PartsSight(context.distances, shares, lane.share)
         self._scratch = np.empty(min(shares.plan.chunk_numel, shares.plan.numel), dtype=np.float32)
-
-    @property
-    def open_chunks(self) -> int:
-        """Number of chunks that wait for parts; bounded by the window."""
-        return len(self._pending)
 
     @property
     def complete(self) -> bool:
@@ -98,7 +94,7 @@ class Reducer:
         if chunk >= self._lane.first_missing + self._lane.window:
             self._trace.mark("averaging.drop.window")
             return []
-        pending = self._pending.setdefault(chunk, {})
+        pending = self.pending.setdefault(chunk, {})
         if member in pending:
             self._trace.mark("averaging.drop.duplicate")
             return []
@@ -137,9 +133,9 @@ class Reducer:
 
     def advance(self) -> Replies:
         """Reduce every open chunk that lacks nothing, and those after them that wait for no member."""
-        ready = [chunk for chunk in sorted(self._pending) if not self._missing(chunk)]
+        ready = [chunk for chunk in sorted(self.pending) if not self._missing(chunk)]
         replies = [reply for chunk in ready for reply in self._reduce(chunk)]
-        while not self.complete and self._lane.first_missing not in self._pending and not self.awaited:
+        while not self.complete and self._lane.first_missing not in self.pending and not self.awaited:
             replies += self._reduce(self._lane.first_missing)
         return replies
 
@@ -161,10 +157,10 @@ class Reducer:
     def _missing(self, chunk: int) -> Members:
         """Members whose part of a chunk is waited for."""
         givers = self._shares.givers_of(self._number(chunk)) & self.senders
-        return givers.difference(self._pending.get(chunk, ()))
+        return givers.difference(self.pending.get(chunk, ()))
 
     def _reduce(self, chunk: int) -> Replies:
-        pending = self._pending.pop(chunk, {})
+        pending = self.pending.pop(chunk, {})
         given = {member: part for member, part in pending.items() if part is not None}
         contributors, scaled, radius = self._aggregate(chunk, given)
         if scaled:
