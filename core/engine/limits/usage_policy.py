@@ -84,7 +84,10 @@ class UsagePolicy:
         """When time alone may make another decision, unix seconds."""
         self._looked = asyncio.Event()
         self._settings = settings
-        self._seen: tuple[Verdict | None, ComputeProfile, tuple[str, ...]] = (None, ComputeProfile(), ())
+        self._known_rest: Verdict | None = None
+        """The reason to rest of which followers were told."""
+        self.profile = ComputeProfile()
+        """How much of this computer training uses while it computes."""
         self.left_out: tuple[str, ...] = ()
         """Devices that rest while training goes on with others."""
         used = _load(path)
@@ -100,7 +103,7 @@ class UsagePolicy:
             What ends that.
         """
         self._followers.append(told)
-        if self._seen[0] is not None:
+        if self._known_rest is not None:
             told()
         return lambda: self._followers.remove(told)
 
@@ -151,17 +154,12 @@ class UsagePolicy:
         """Why nothing may be computed now; None: it may."""
         return self.decision.rest
 
-    @property
-    def profile(self) -> ComputeProfile:
-        """How much of this computer training uses while it computes."""
-        return self._seen[1]
-
     async def until(self, *, resting: bool) -> None:
         """Return when there is a reason to rest, or when there is none."""
         told = asyncio.Event()
         unfollow = self.follow(told.set)
         try:
-            while (self._seen[0] is not None) is not resting:
+            while (self._known_rest is not None) is not resting:
                 told.clear()
                 await told.wait()
         finally:
@@ -223,8 +221,8 @@ class UsagePolicy:
         network = self._decide(self._settings.switches).network if self._alone else decision.network
         self.pace.forbid(None if network is None else HINDRANCES.get(network.reason, "switch"))
         seen = decision.rest, decision.profile, decision.left_out
-        if seen != self._seen:
-            self._seen, self.left_out = seen, decision.left_out
+        if seen != (self._known_rest, self.profile, self.left_out):
+            self._known_rest, self.profile, self.left_out = seen
             for told in list(self._followers):
                 told()
 
