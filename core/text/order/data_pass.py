@@ -247,11 +247,6 @@ class DataPass:
         self._fill()
         return drawn
 
-    def put_back(self, rows: Iterable[DrawnRow]) -> None:
-        """Rows whose gradient was dropped can be drawn again."""
-        for drawn in rows:
-            self.buffer.put_back(drawn.block, drawn.row)
-
     def use(self, rows: Iterable[DrawnRow]) -> list[BlockPlace]:
         """The contribution with these rows was absorbed; returns the blocks that are used up by that."""
         touched: dict[BlockPlace, None] = {}

@@ -192,19 +192,18 @@ class SourceWalk:
             for each in self.passes:
                 for key in [block.key for block in each.blocks.values() if not block.whole]:
                     each.miss(key)
-            self._want_again()
-            return
-        self._listing, self.stall, self.is_empty = listing, None, False
-        self.passes.clear(shards)
-        self.in_doubt.clear()
-        if before == listing and mark is not None and mark.shards == shards:
-            for kept in mark.passes:
-                self.in_doubt += self.passes.begin(kept.number).resume(kept)
-            self._want_again()
-        elif known:
-            self.notices.append((DataCode.CHANGED, {"shards": shards}))
-        if not self.passes:
-            self.passes.begin(max(numbers, default=-1) + 1)
+        else:
+            self._listing, self.stall, self.is_empty = listing, None, False
+            self.passes.clear(shards)
+            self.in_doubt.clear()
+            if before == listing and mark is not None and mark.shards == shards:
+                for kept in mark.passes:
+                    self.in_doubt += self.passes.begin(kept.number).resume(kept)
+            elif known:
+                self.notices.append((DataCode.CHANGED, {"shards": shards}))
+            if not self.passes:
+                self.passes.begin(max(numbers, default=-1) + 1)
+        self._requests += [BlockWantedAgain(self.number, key) for key in self.passes.keys()]  # noqa: SIM118 - no dict
 
     def said(self, key: BlockPlace, rows: int, *, whole: bool, last: bool) -> None:
         """Take the file of a block, and its number of rows."""
@@ -290,6 +289,3 @@ class SourceWalk:
             self.stall = Stall(*last.failure, is_barren=True)
         else:
             self.is_empty = True
-
-    def _want_again(self) -> None:
-        self._requests += [BlockWantedAgain(self.number, key) for key in self.passes.keys()]  # noqa: SIM118 - no dict

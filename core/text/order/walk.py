@@ -89,8 +89,8 @@ class Walk:
 
     def put_back(self, rows: Iterable[DrawnRow]) -> None:
         """The gradient of these rows was dropped: they are drawn again."""
-        for part, drawn in _by_pass(rows):
-            part.put_back(drawn)
+        for drawn in rows:
+            drawn.part.buffer.put_back(drawn.block, drawn.row)
 
     def use(self, rows: Iterable[DrawnRow]) -> None:
         """The contribution with these rows was absorbed."""
