@@ -209,13 +209,6 @@ class DiskShardStore:
         """Where the shard of a digest lies, or would."""
         return self._seeds.get(name, self._folder / name.hex())
 
-    def is_whole(self, name: bytes) -> bool:
-        """Whether the shard of a digest is there, byte for byte; may take a tenth of a second."""
-        try:
-            return root_digest(chunk_digests(file_chunks(self.path(name)))) == name
-        except OSError:
-            return False
-
     def file(self, digest: bytes) -> DiskShardFile | None:
         """The file of a shard, for others; None: it is not there any more, or is another one."""
         file = self._open.pop(digest, None)
@@ -279,6 +272,14 @@ class DiskShardStore:
         return True
 
 
+def is_shard(path: Path, name: bytes) -> bool:
+    """Whether a file is the shard of a digest, byte for byte; may take a tenth of a second."""
+    try:
+        return root_digest(chunk_digests(file_chunks(path))) == name
+    except OSError:
+        return False
+
+
 def _sizes(path: Path) -> tuple[int, int]:
     """Lengths of a file and of the one with its chunks' digests; 0 where there is none."""
     sizes = [each.stat().st_size if each.is_file() else 0 for each in (path, path.with_suffix(CHUNKS_SUFFIX))]
@@ -310,7 +311,7 @@ def seeds_in(folder: Path, names: Mapping[str, ShardEntry]) -> dict[bytes, Path]
         path = folder / name
         if not path.is_file():
             continue
-        if path.stat().st_size != entry.size_bytes or root_digest(chunk_digests(file_chunks(path))) != entry.digest:
+        if path.stat().st_size != entry.size_bytes or not is_shard(path, entry.digest):
             raise Damaged(
                 "{path} is not the shard of the index.", path, hint="Cut the data anew, or copy the file again."
             )

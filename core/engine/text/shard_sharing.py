@@ -13,7 +13,7 @@ from core.base.ids import PeerId, short
 from core.engine.installation import Installation
 from core.engine.text.data_desk import OriginOnly, ShardSource, ShardTally
 from core.joining.join import JoinedCollaboration
-from core.kept.shard_files import DiskShardStore
+from core.kept.shard_files import DiskShardStore, is_shard
 from core.session.shards import catalogue_of, exchange_of, indexes_of
 from core.swarm.participant import Participant
 from core.swarm.shards.exchange import ShardExchange
@@ -75,10 +75,11 @@ class SharedShards:
             return NextAnswer(self.exchange.from_origin(source, numbers))
         name = self._store.catalogue.first(source, number)
         digest = entries[number].digest
-        if not await asyncio.to_thread(self._store.is_whole, digest):  # what a power cut left, or a disk that forgets
+        path = self._store.path(digest)
+        if not await asyncio.to_thread(is_shard, path, digest):  # what a power cut left, or a disk that forgets
             self.exchange.lose(name)
             return await self.next(ask)
-        return NextAnswer(number, str(self._store.path(digest)))
+        return NextAnswer(number, str(path))
 
     async def keep(self, ask: KeptAsk) -> bool:
         """Keep a copy of a shard from the origin, if it is that shard and worth its room."""

@@ -12,7 +12,7 @@ from core.base.ids import PeerId
 from core.base.machine import Received
 from core.base.problems import Damaged
 from core.base.trace import Trace
-from core.kept.shard_files import DiskShardStore, seeds_in
+from core.kept.shard_files import DiskShardStore, is_shard, seeds_in
 from core.swarm.catching_up.fetch import FileFetch
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
@@ -110,7 +110,7 @@ def test_shards_of_other_collaborations_stay_until_room_is_needed(tmp_path):
     again = store_in(tmp_path, entries=ENTRIES[:3])
     assert set(again.held()) == {ENTRIES[1].digest, ENTRIES[2].digest}
     assert again.spare_bytes == 0
-    assert again.is_whole(ENTRIES[1].digest)
+    assert is_shard(again.path(ENTRIES[1].digest), ENTRIES[1].digest)
 
 
 @counts_blocks
