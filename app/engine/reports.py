@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal
 
@@ -11,6 +12,7 @@ from core.api.reports import GiftHistory, MachineView, ReceiptList, TeamView, Tr
 from core.api.settings import Wish
 from core.api.snapshot import Notice
 
+T = TypeVar("T")
 KINDS: Mapping[str, object] = MappingProxyType(
     {
         "history": GiftHistory,
@@ -60,53 +62,9 @@ class Reports(QObject):
             self._answers[method] = answer
             self.came.emit(method)
 
-    @property
-    def history(self) -> GiftHistory | None:
-        """What was given by day; None: not told yet."""
-        answer = self._answers.get("history")
-        return answer if isinstance(answer, GiftHistory) else None
-
-    @property
-    def receipts(self) -> ReceiptList | None:
-        """The rounds of this computer; None: not told yet."""
-        answer = self._answers.get("receipts")
-        return answer if isinstance(answer, ReceiptList) else None
-
-    @property
-    def machine(self) -> MachineView | None:
-        """This computer; None: not told yet."""
-        answer = self._answers.get("machine")
-        return answer if isinstance(answer, MachineView) else None
-
-    @property
-    def trust(self) -> TrustView | None:
-        """The keys; None: not told yet."""
-        answer = self._answers.get("trust")
-        return answer if isinstance(answer, TrustView) else None
-
-    @property
-    def team(self) -> TeamView | None:
-        """The person's team; None: not told yet."""
-        answer = self._answers.get("team")
-        return answer if isinstance(answer, TeamView) else None
-
-    @property
-    def moderation(self) -> ModerationView | None:
-        """Who decides, and what waits for signatures; None: not told yet."""
-        answer = self._answers.get("moderation")
-        return answer if isinstance(answer, ModerationView) else None
-
-    @property
-    def people(self) -> PeopleView | None:
-        """People as moderators see them; None: not told yet."""
-        answer = self._answers.get("people")
-        return answer if isinstance(answer, PeopleView) else None
-
-    @property
-    def copies(self) -> CopiesView | None:
-        """Copies of the model that a backbone keeps; None: not told yet."""
-        answer = self._answers.get("copies")
-        return answer if isinstance(answer, CopiesView) else None
+    def last(self, kind: type[T]) -> T | None:
+        """The newest answer of one of the types in KINDS; None: not told yet."""
+        return next((answer for answer in self._answers.values() if isinstance(answer, kind)), None)
 
     @property
     def activity(self) -> list[Notice]:

@@ -18,6 +18,8 @@ from app.views.moderators import Moderators
 from app.views.tending import Tending
 from app.widgets.labels import card, label, sentence
 from app.words import about_text, data_text, text
+from core.api.moderation import CopiesView, ModerationView, PeopleView
+from core.api.reports import TrustView
 from core.api.settings import Wish
 from core.api.snapshot import Snapshot
 from core.api.version import VERSION
@@ -121,10 +123,10 @@ class AboutPage(AskingPage):
         """Show the keys; and, once, what Potluck is made with."""
         if not self._bundled.text():
             self._bundled.setText(about_text.made_with(bundled()))
-        trust = self.reports.trust
+        trust = self.reports.last(TrustView)
         if trust is not None:
             self.facts.show_values({"organiser_key": trust.organiser, "my_key": trust.mine})
-        moderation = self.reports.moderation
+        moderation = self.reports.last(ModerationView)
         self._deciders.setVisible(moderation is not None)
         if moderation is not None:
             self.moderators.show_view(moderation)
@@ -132,7 +134,7 @@ class AboutPage(AskingPage):
             if moderation.moderates and MODERATORS_ONLY.keys() - self._asks.keys():
                 self._asks = {**self._asks, **MODERATORS_ONLY}  # an answer may come while it is asked
                 self.ask()
-        if self.reports.people is not None:
-            self.tending.show_people(self.reports.people)
-        if self.reports.copies is not None:
-            self.tending.show_copies(self.reports.copies)
+        if (people := self.reports.last(PeopleView)) is not None:
+            self.tending.show_people(people)
+        if (copies := self.reports.last(CopiesView)) is not None:
+            self.tending.show_copies(copies)

@@ -18,6 +18,7 @@ from app.widgets.field import announce
 from app.widgets.icons import Picture
 from app.widgets.labels import card, label, sentence
 from app.words import data_text, page_text, text
+from core.api.reports import MachineView
 from core.api.snapshot import Snapshot
 
 
@@ -88,7 +89,7 @@ class ComputerPage(AskingPage):
 
     def show_reports(self) -> None:
         """Show the engine's answer."""
-        machine = self.reports.machine
+        machine = self.reports.last(MachineView)
         if machine is not None:
             self.facts.show_values(page_text.machine(machine))
 

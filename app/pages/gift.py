@@ -17,7 +17,7 @@ from app.widgets.explained import Explained
 from app.widgets.labels import card, sentence
 from app.widgets.side_by_side import SideBySide
 from app.words import gift_text, page_text, text
-from core.api.reports import DAYS_MAX
+from core.api.reports import DAYS_MAX, GiftHistory, ReceiptList
 from core.api.snapshot import LossView, Snapshot
 
 
@@ -73,7 +73,7 @@ class GiftPage(AskingPage):
 
     def show_reports(self) -> None:
         """Show the days and the rounds."""
-        history, receipts = self.reports.history, self.reports.receipts
+        history, receipts = self.reports.last(GiftHistory), self.reports.last(ReceiptList)
         if history is not None:
             self._days.follow(tuple(reversed(history.days)))
             self.days.count_rows()
@@ -90,7 +90,7 @@ class GiftPage(AskingPage):
 
     def _show_badges(self) -> None:
         """What was reached, each in a few letters."""
-        names = reached(self.store.last.me, self.reports.history) if self.store.last is not None else ()
+        names = reached(self.store.last.me, self.reports.last(GiftHistory)) if self.store.last is not None else ()
         titles = [text.tr(TITLES[name]) for name in names]
         self.badges.show_parts([part for title in titles for part in (Chip(title, title), "  ")])
         self.badges.setVisible(bool(titles))

@@ -25,7 +25,7 @@ from app.widgets.labels import Elided, card, label, sentence
 from app.widgets.pot_fill import MINE, OTHERS, PotFill
 from app.widgets.swatch import Swatch
 from app.words import data_text, page_text, text
-from core.api.reports import DAYS_MAX, DayGift
+from core.api.reports import DAYS_MAX, DayGift, GiftHistory
 from core.api.snapshot import LossView, Snapshot
 from core.api.verdict import VerdictCode
 
@@ -126,7 +126,7 @@ class HomePage(AskingPage):
             self._show_days(self.store.last.today)
 
     def _show_days(self, today: DayGift) -> None:
-        history = self.reports.history
+        history = self.reports.last(GiftHistory)
         if history is None or not today.day:
             return
         days = page_text.last_days(history, today, DAYS_SHOWN)

@@ -16,7 +16,7 @@ from app.views.table import Panel
 from app.widgets.explained import Explained
 from app.widgets.labels import card, label, sentence
 from app.words import gift_text, page_text, text
-from core.api.reports import DAYS_MAX
+from core.api.reports import DAYS_MAX, GiftHistory, TeamView
 from core.api.snapshot import Snapshot
 
 
@@ -80,9 +80,10 @@ class PeoplePage(AskingPage):
 
     def show_reports(self) -> None:
         """Show the days in a row, and the team."""
-        history = self.reports.history
+        history = self.reports.last(GiftHistory)
         streak = gift_text.streak(history.streak) if history is not None else ""
-        team = page_text.team(self.reports.team) if self.reports.team is not None else ""
+        told = self.reports.last(TeamView)
+        team = page_text.team(told) if told is not None else ""
         for line, words in ((self._streak, streak), (self._team, team)):
             line.setText(words)
             line.setVisible(bool(words))

@@ -9,6 +9,7 @@ from app.engine.store import Store
 from app.looks.choices import Choices, NoticeKind
 from app.models.milestones import SAID, last_week, reached
 from app.words import gift_text, text
+from core.api.reports import GiftHistory
 
 
 class Keepsakes(QObject):
@@ -45,7 +46,7 @@ class Keepsakes(QObject):
         if snapshot is None:
             return
         known = self._choices.milestones
-        news = [name for name in reached(snapshot.me, self._reports.history) if name not in known]
+        news = [name for name in reached(snapshot.me, self._reports.last(GiftHistory)) if name not in known]
         if news:
             self._choices.milestones = (*known, *news)
             self._bring(NoticeKind.MILESTONE, text.tr("Thank you"), text.tr(SAID[news[-1]]))
@@ -53,7 +54,7 @@ class Keepsakes(QObject):
 
     def _look_back(self) -> None:
         """Tell of the last week that is over, once; nothing is told of one in which nothing was given."""
-        history = self._reports.history
+        history = self._reports.last(GiftHistory)
         if history is None or not history.today:
             return
         monday, days = last_week(history)

@@ -38,6 +38,7 @@ from app.widgets import icons
 from app.widgets.banner import Banner
 from app.widgets.calm_wheel import CalmWheel
 from app.words import text
+from core.api.reports import MachineView
 from core.api.snapshot import ProblemView
 from core.api.verdict import VerdictCode
 
@@ -123,9 +124,9 @@ class MainWindow(QMainWindow):
         dialog.saved.connect(lambda note: self.status.tell(f"{text.tr('The settings are saved.')} {note}"))
 
         def tell(_: str = "") -> None:
-            if self.reports.machine is not None:
+            if (machine := self.reports.last(MachineView)) is not None:
                 for page in (dialog.rules, dialog.owner):
-                    page.show_machine(self.reports.machine)
+                    page.show_machine(machine)
 
         self.reports.came.connect(tell)
         tell()
@@ -205,7 +206,7 @@ class MainWindow(QMainWindow):
         elsewhere = text.tr("This is done on the computer itself.")
         actions.part_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.part_offer.ask())
         self.menus.removal.triggered.connect(
-            lambda: show_removal(self, self.reports.machine.home if self.reports.machine is not None else "")
+            lambda: show_removal(self, told.home if (told := self.reports.last(MachineView)) is not None else "")
         )
         actions.update_asked.connect(lambda: self.status.tell(elsewhere) if self.far else self.update_line.dialog.ask())
         for action in actions.pages.values():
