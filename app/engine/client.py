@@ -110,25 +110,22 @@ class Client(QObject):
 
     def call(self, method: str, params: Wish | None = None) -> None:
         """Ask the engine; `answered` or `failed` follows."""
-        problem = self._send(method, params or {})
-        if problem is not None:
-            self.failed.emit(method, problem)
-
-    def _send(self, method: str, params: Wish) -> ProblemView | None:
         number = next(self._numbers)
         with self._lock:
-            socket = self._socket
-            if socket is None or len(self._pending) >= PENDING_MAX:
-                return text.engine_away()
-            self._pending[number] = method
-        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            socket = self._socket if len(self._pending) < PENDING_MAX else None
+            if socket is not None:
+                self._pending[number] = method
+        if socket is None:
+            self.failed.emit(method, text.engine_away())
+            return
+        request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}
         try:
             socket.send(msgspec.json.encode(request).decode())
         except (WebSocketException, OSError):
             with self._lock:
                 known = self._pending.pop(number, None)
-            return text.engine_away() if known else None
-        return None
+            if known:
+                self.failed.emit(method, text.engine_away())
 
     def _run(self) -> None:
         retry_s = RETRY_FIRST_S

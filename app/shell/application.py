@@ -172,7 +172,7 @@ class Application(QObject):
         window.start_page.alone_asked.connect(client.hurry)
         window.close_asked.connect(self._close_asked)
         window.actions_.quit.triggered.connect(self.leave)
-        self.question.answered.connect(self._choose)
+        self.question.answered.connect(self._close)
         self.ending.ended.connect(self._ended)
 
     def _follow_link(self, reason: str) -> None:
@@ -214,11 +214,9 @@ class Application(QObject):
         else:
             self._close(self.choices.closing)
 
-    def _choose(self, choice: Closing) -> None:
-        self.choices.closing = choice
-        self._close(choice)
-
     def _close(self, choice: Closing) -> None:
+        """Close the window as the person has chosen, this time and from now on."""
+        self.choices.closing = choice
         if choice is Closing.QUIT:
             self.leave()
         elif self.tray.available:
