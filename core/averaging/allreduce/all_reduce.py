@@ -68,14 +68,9 @@ class AllReduce:
         return sum(lane.left for lane in self.lanes if receives or lane.share in self.reducers)
 
     @property
-    def waits_for_parts(self) -> bool:
-        """Whether this member waits for parts of a share that it reduces."""
-        return any(not reducer.complete for reducer in self.reducers.values())
-
-    @property
     def deadline(self) -> float | None:
         """When to look for whom this member waits, unix seconds; None: for nobody."""
-        return self._look_at if self.lacking or self.waits_for_parts else None
+        return self._look_at if self.lacking else None
 
     def start(self) -> Sends:
         """Begin the share that the plan gives this member, and tell everybody."""
@@ -142,7 +137,8 @@ class AllReduce:
         if now < self._look_at:
             return []
         replies = [reply for reducer in self.reducers.values() for reply in reducer.look(now)]
-        self.gather.look(now, self.live, waits_itself=self.waits_for_parts)
+        waits_itself = any(not reducer.complete for reducer in self.reducers.values())
+        self.gather.look(now, self.live, waits_itself=waits_itself)
         detectors = [self.gather.detector, *(reducer.detector for reducer in self.reducers.values())]
         due = [detector.deadline for detector in detectors]
         self._look_at = min([self._timetable.look_at(now), *(at for at in due if at is not None and at > now)])
