@@ -73,7 +73,7 @@ def test_invented_keys_count_for_nothing(tmp_path: Path, monkeypatch: pytest.Mon
                 for ghost in ghosts.values():
                     await say(mallory, backbone, Store, store(mallory, progress_key(MANIFEST.id), value, owner=ghost))
                 known = volunteer.session.peer._membership
-                await eventually(lambda: sum(known.knows(ghost) for ghost in ghosts) > GHOSTS // 2)
+                await eventually(lambda: sum(ghost in known.reported for ghost in ghosts) > GHOSTS // 2)
             if not defended:
                 await eventually(lambda: seen() > GHOSTS // 2)
                 return

@@ -147,7 +147,7 @@ class Beacon:
 
     def _in_a_crowd(self, interval_s: float, crowd: int) -> float:
         """The interval that keeps the whole swarm's traffic per second about what `crowd` peers make."""
-        return min(interval_s * max(1.0, len(self._membership) / crowd), CROWD_INTERVAL_MAX_S)
+        return min(interval_s * max(1.0, len(self._membership.reported) / crowd), CROWD_INTERVAL_MAX_S)
 
     def found(self, found: Found, *, trace: Trace, now: float) -> dict[PeerId, ProgressReport] | None:
         """Take in what a read brought; returns the reports that were news, or None if it was another key's."""
@@ -193,7 +193,7 @@ class Beacon:
         """
         owner = record.owner
         age_s = now - (record.expiration - REPORT_LIFETIME_S)
-        if self._membership.knows(owner) or age_s < BELIEVED_S:
+        if owner in self._membership.reported or age_s < BELIEVED_S:
             self._doubted.pop(owner, None)
             return False
         first = self._doubted.get(owner)

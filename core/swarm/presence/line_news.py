@@ -91,7 +91,7 @@ class LineNews:
 
     def changed(self, now: float) -> None:
         """A round has taught the book something: its facts are published as soon as the rest allows."""
-        rest_s = REST_S * max(1.0, len(self._membership) / CROWD)
+        rest_s = REST_S * max(1.0, len(self._membership.reported) / CROWD)
         self._publish_at = max(now, self._published_at + rest_s)
         if self._read_at is not None:
             soon = now + READ_AFTER_S * self._random.uniform(1.0, 2.0)

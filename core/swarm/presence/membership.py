@@ -112,13 +112,10 @@ class Membership:
             peer: member for peer, member in self._members.items() if member.expires > now and peer not in self.revoked
         }
 
-    def knows(self, peer: PeerId) -> bool:
-        """Whether `peer` has reported lately, even if it was lost since."""
-        return peer in self._members
-
-    def __len__(self) -> int:
-        """How many have reported lately, lost ones included."""
-        return len(self._members)
+    @property
+    def reported(self) -> Collection[PeerId]:
+        """Peers that have reported lately, even those that were lost since."""
+        return self._members
 
     def live(self) -> dict[PeerId, ProgressReport]:
         """Newest reports of the peers that are here, without those whose stream was lost."""
