@@ -93,7 +93,7 @@ def main(folder: Path, seed: int, passes: int) -> None:
             hand.absorb(keep=True)
             disk.averaged(out)
             if min(name[1] for name, *_ in out) >= passes:
-                samples.close()
+                samples.reader.close()
                 return
             out = []
 

@@ -134,7 +134,7 @@ def test_reader_that_dies_is_started_again(tmp_path: Path) -> None:
     for _ in range(2):
         psutil.Process(pid).kill()
         pid = heard.pid_after(pid)
-    heard.samples.close()
+    heard.samples.reader.close()
 
 
 def test_reader_that_always_dies_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_resting_reader_computes_nothing_and_ends(tmp_path: Path, monkeypatch: p
     process.wait(PATIENCE_S)
     heard.samples.go_on()
     heard.pid_after(pid)
-    heard.samples.close()
+    heard.samples.reader.close()
 
 
 def test_vanished_text_is_told_and_rows_go_on(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_vanished_text_is_told_and_rows_go_on(tmp_path: Path) -> None:
     text(tmp_path / "text")
     heard.next()
     assert not heard.news[-1].code  # type: ignore[attr-defined]
-    heard.samples.close()
+    heard.samples.reader.close()
 
 
 def test_text_without_a_row_is_a_sentence(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_text_without_a_row_is_a_sentence(tmp_path: Path) -> None:
     heard = Heard(begin)
     with pytest.raises(Exception, match="too little text"):
         heard.next()
-    heard.samples.close()
+    heard.samples.reader.close()
 
 
 def test_last_words_of_a_reader_are_a_problem(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ class Gradients:
         self.epoch = 0
         """Steps that the collaboration has taken to where the parameters stand."""
         self._sum = GradientSum(torch.zeros_like(parameters.values_N))
-        self._other: GradientSum | None = None
-        """The second one, on the same device; made when it is first needed."""
+        self._sums = [self._sum]
+        """All of them, on one device; the second one is made when it is first needed."""
         self._aside: GradientSum | None = None
 
     @property
@@ -71,7 +71,7 @@ class Gradients:
 
     @property
     def vectors(self) -> list[torch.Tensor]:
-        """The sums of gradients, with that of a contribution that is out."""
+        """The sums of gradients, with that of a contribution that is out or was."""
         return [kept.gradients_N for kept in self._sums]
 
     def begin(self, epoch: int) -> None:
@@ -93,15 +93,17 @@ class Gradients:
         """The mean gradient over all samples, shape (N,); where rounds overlap, they are set aside."""
         if self._overlaps:
             self.take_back()
-            empty = self._other or GradientSum(torch.zeros_like(self._sum.gradients_N))
-            self._aside, self._sum, self._other = self._sum, empty, None
+            if len(self._sums) == 1:
+                self._sums.append(GradientSum(torch.zeros_like(self._sum.gradients_N)))
+            self._aside = self._sum
+            self._sum = next(kept for kept in self._sums if kept is not self._aside)
         return (self._aside or self._sum).mean().cpu()
 
     def take_back(self) -> None:
         """What was set aside, if anything was, counts with what came meanwhile."""
         if self._aside is not None:
             self._aside.take(self._sum)
-            self._sum, self._other, self._aside = self._aside, self._sum, None
+            self._sum, self._aside = self._aside, None
 
     def absorb(self, mean_N: torch.Tensor) -> None:
         """Take one step with the mean gradient over all samples of the round.
@@ -118,12 +120,8 @@ class Gradients:
             self.begin(self.epoch + 1)
         else:
             self._aside.clear()
-            self._other, self._aside = self._aside, None
+            self._aside = None
             self.epoch += 1
-
-    @property
-    def _sums(self) -> list[GradientSum]:
-        return [kept for kept in (self._sum, self._other, self._aside) if kept is not None]
 
     def shared(self) -> AbstractContextManager[None]:
         """Nothing to do: parameters change in `absorb` only."""

@@ -149,10 +149,6 @@ class StreamedSamples:
         """After `rest`: read and compute again."""
         self.reader.go_on()
 
-    def close(self) -> None:
-        """End the reader, and wait until it is gone."""
-        self.reader.close()
-
     @property
     def _begun(self) -> Walk:
         assert self._walk is not None, "begin was not called"

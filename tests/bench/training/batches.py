@@ -26,7 +26,7 @@ def batches_of(manifest: Manifest, task: Task, begin: BeginReading, *, seed: int
     try:
         yield _used_at_once(samples, size)
     finally:
-        samples.close()
+        samples.reader.close()
 
 
 def _used_at_once(samples: StreamedSamples, size: int) -> Iterator[Any]:

@@ -47,5 +47,5 @@ def test_rows_that_nobody_takes_are_drawn_again(tmp_path: Path) -> None:
         while len(seen) < ROWS:
             seen += batch_of(other)
     finally:
-        samples.close()
+        samples.reader.close()
     assert sorted(seen) == list(range(ROWS))
