@@ -57,8 +57,6 @@ class CircuitFailed:
     """The relay did not connect the two peers."""
 
     attempt: int
-    peer: PeerId
-    relay: PeerId
     reason: str
 
 
@@ -77,7 +75,7 @@ class _Opening:
 
     def failed(self, reason: str) -> CircuitFailed:
         """Tell that the relay did not connect the two peers."""
-        return CircuitFailed(self.attempt, self.peer, PeerId(self.relay.peer), reason)
+        return CircuitFailed(self.attempt, reason)
 
 
 class Circuits:

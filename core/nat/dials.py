@@ -11,7 +11,7 @@ from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import earliest
-from core.nat.circuits import CircuitFailed, Circuits, CircuitsOutput, PunchAgreed
+from core.nat.circuits import Circuits, CircuitsOutput, PunchAgreed
 from core.nat.events import CancelAttempt, Dial, DialEnded, FindPeerRecord, LinkUp, Punch, Way
 from core.nat.messages import NONCE_BYTES, Relay
 from core.nat.peer_record import NO_PEER_RECORD, PeerRecord
@@ -148,7 +148,7 @@ class Dials:
         return [*stopped, *self._end(dialling, now)]
 
     def failed(self, attempt: int, reason: str, now: float) -> list[CircuitsOutput]:
-        """Go on after a failed attempt.
+        """Go on after a failed attempt; after a relay that did not connect the two peers, with the next relay.
 
         Args:
             attempt: Number of the attempt.
@@ -156,11 +156,15 @@ class Dials:
             now: Unix seconds.
         """
         peer = self._owners.get(attempt)
-        self._finish(attempt)
         dialling = self._dials.get(peer) if peer is not None else None
+        ran = None if dialling is None else dialling.running.get(attempt)
+        self._finish(attempt)
         if dialling is None:
             return []
         dialling.reason = reason
+        if ran is not None and ran[0] is Way.RELAY:
+            dialling.opening = False
+            dialling.relay_at = now if dialling.relays else None
         return self._advance(dialling, now)
 
     def agreed(self, agreed: PunchAgreed, now: float) -> list[CircuitsOutput]:
@@ -199,22 +203,6 @@ class Dials:
                 )
             )  # fmt: skip
         return outputs if dialling is None else [*outputs, *self._advance(dialling, now)]
-
-    def open_failed(self, event: CircuitFailed, now: float) -> list[CircuitsOutput]:
-        """Try the next relay after one that did not connect the two peers.
-
-        Args:
-            event: The failed circuit.
-            now: Unix seconds.
-        """
-        dialling = self._dials.get(event.peer)
-        if dialling is None or event.attempt not in dialling.running:
-            return []
-        self._finish(event.attempt)
-        dialling.opening = False
-        dialling.reason = event.reason
-        dialling.relay_at = now if dialling.relays else None
-        return self._advance(dialling, now)
 
     def lost(self, peer: PeerId) -> None:
         """Forget the relayed link to a peer that is not linked any more."""

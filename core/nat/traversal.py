@@ -244,8 +244,8 @@ class Traversal:
             match output:
                 case PunchAgreed():
                     waiting += self._dials.agreed(output, now)
-                case CircuitFailed():
-                    waiting += self._dials.open_failed(output, now)
+                case CircuitFailed(attempt=attempt, reason=reason):
+                    waiting += self._dials.failed(attempt, reason, now)
                 case _:
                     said.append(output)
         return said
