@@ -136,12 +136,10 @@ class Learner:
         )
         self.first = Replica(passes, self.model, self.parameters, devices[0])
         """Has the parameters with which all devices compute."""
-        self.replicas = Replicas(self.first, self.rule, self.rows, clock)
+        self.replicas = Replicas(self.first, self.rule, self.rows, clock, others=devices[1:])
         """What computes gradients; while it stands still, the rule has all of them."""
         self.flights: ReplicaFlights | None = None
         """Computes them in its place where layers have experts; set before the first batch."""
-        for device in devices[1:]:
-            self.replicas.held.add(device)
 
     @property
     def numel(self) -> int:

@@ -3,7 +3,7 @@
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import torch
 
@@ -30,9 +30,12 @@ class HeldReplicas:
         rule: Holds vectors on the first device.
         rows: Told whose batches are given up.
         clock: Seconds that only go forward.
+        others: All other devices that are to compute; one that cannot has left.
     """
 
-    def __init__(self, first: Replica, rule: Rule, rows: RowsInHand, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, first: Replica, rule: Rule, rows: RowsInHand, clock: Callable[[], float], others: Iterable[str]
+    ) -> None:
         self.first = first
         self._rule = rule
         self._rows = rows
@@ -47,6 +50,9 @@ class HeldReplicas:
         self.left: list[Sentence] = []
         """A sentence for each device that has left."""
         weakref.finalize(self, _stop, self._others)
+        for place, name in enumerate(others):
+            self._names.append(name)
+            self._bring(place)
 
     @property
     def devices(self) -> list[str]:
@@ -69,11 +75,6 @@ class HeldReplicas:
         if self.first.device not in self.left_out:
             return self.first
         return next((other.replica for other in self.others), None)
-
-    def add(self, device: str) -> None:
-        """Have another device compute; if it cannot, it has left."""
-        self._names.append(device)
-        self._bring(len(self._names) - 1)
 
     def set_share(self, percent: int) -> None:
         """From now on have all devices compute in this percentage of the time, beside the caller; they stand still."""

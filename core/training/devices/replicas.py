@@ -1,6 +1,6 @@
 """How a worker computes gradients: on several devices, each at its own pace; or in flights, where there are experts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from core.base.problems import BadInput, WorkerProblem
@@ -43,10 +43,13 @@ class Replicas:
         rule: Gets all gradients.
         rows: Told whose gradients the rule has.
         clock: Seconds that only go forward.
+        others: All other devices that are to compute.
     """
 
-    def __init__(self, first: Replica, rule: Rule, rows: RowsInHand, clock: Callable[[], float]) -> None:
-        self.held = HeldReplicas(first, rule, rows, clock)
+    def __init__(
+        self, first: Replica, rule: Rule, rows: RowsInHand, clock: Callable[[], float], *, others: Iterable[str]
+    ) -> None:
+        self.held = HeldReplicas(first, rule, rows, clock, others)
         """Which devices these are."""
         self._first = first
         self._rule = rule
