@@ -1,5 +1,6 @@
 """Windows without a screen."""
 
+import contextlib
 import importlib.util
 import os
 import time
@@ -119,8 +120,8 @@ def language(request, qt) -> Iterator[str]:
     speak(qt, SOURCE)
 
 
-@pytest.fixture
-def parts(qt, tmp_path, language):
+@contextlib.contextmanager
+def parts_in(folder: Path, qt) -> Iterator[object]:
     """A window without an engine: store, intents, theme, choices, and the calls that were made."""
     from types import SimpleNamespace
 
@@ -143,9 +144,9 @@ def parts(qt, tmp_path, language):
             calls.append(method if wish is None else (method, wish))
 
     intents = Intents(call, store)
-    choices = Choices(tmp_path / "window.ini")
+    choices = Choices(folder / "window.ini")
     theme = Theme(qt, choices.theme)
-    window = MainWindow(store, intents, OwnCommands.of(tmp_path, ()), theme=theme, choices=choices)
+    window = MainWindow(store, intents, OwnCommands.of(folder, ()), theme=theme, choices=choices)
     made = SimpleNamespace(
         store=store,
         intents=intents,
@@ -158,7 +159,26 @@ def parts(qt, tmp_path, language):
     )
     yield made
     window.hide()
-    put_away(window, theme)
+    snooze = window.actions_.snooze
+    put_away(snooze.menu, *snooze.alone.values(), window, theme)
+
+
+@pytest.fixture
+def parts(qt, tmp_path, language):
+    """A window of one test."""
+    with parts_in(tmp_path, qt) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_parts(request, qt, tmp_path_factory):
+    """A window of all tests of a file that change nothing in it; it speaks the language of its parameter."""
+    from app.looks.language import SOURCE, speak
+
+    speak(qt, request.param)
+    with parts_in(tmp_path_factory.mktemp("window"), qt) as made:
+        yield made
+    speak(qt, SOURCE)
 
 
 @pytest.fixture

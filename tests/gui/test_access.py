@@ -92,9 +92,9 @@ SHOWN = {
 
 
 @pytest.fixture
-def scene(request, parts, examples, tmp_path, until):
+def scene(request, shared_parts, examples, tmp_path, until):
     """One page or dialog, as the person has it in front."""
-    name = request.param
+    name, parts = request.param, shared_parts
     parts.window.show()
     parts.store.put(examples.snapshot())
     for method, answer in examples.reports().items():
@@ -111,9 +111,9 @@ def seen(shown, kind):
     return [one for one in [shown, *shown.findChildren(kind)] if isinstance(one, kind) and one.isVisibleTo(shown)]
 
 
-@pytest.mark.parametrize("language", LANGUAGES, indirect=True)
+@pytest.mark.parametrize("shared_parts", LANGUAGES, indirect=True)
 @pytest.mark.parametrize("scene", SCENES, indirect=True)
-def test_each_control_has_name_role_letter_and_way(language, scene):
+def test_each_control_has_name_role_letter_and_way(scene):
     assert_names_and_roles(scene)
     assert_letters(scene)
     assert_way_by_tab(scene)
