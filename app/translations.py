@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -124,7 +124,7 @@ def tellings(modules: Sequence[ast.Module]) -> Iterator[Telling]:
 
 def tabled(tree: ast.AST) -> Iterator[str]:
     """Sentences in the tables by code."""
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.AnnAssign) and _name(node.target) in TABLES and node.value is not None:
             for inner in ast.walk(node.value):
                 if isinstance(inner, ast.Dict):
@@ -172,11 +172,24 @@ def release(source: Path) -> None:
 
 def _spoken(modules: Sequence[ast.Module]) -> tuple[set[str], set[str]]:
     """Names of the exceptions below `SPOKEN`, and of the structures that have a field of `VIEW`."""
-    classes = [node for tree in modules for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for tree in modules for node in _statements(tree) if isinstance(node, ast.ClassDef)]
     spoken = {SPOKEN}
     while more := {one.name for one in classes if spoken & set(map(_name, one.bases))} - spoken:
         spoken |= more
-    return spoken, {one.name for one in classes if VIEW & {ast.unparse(part).partition(":")[0] for part in one.body}}
+    return spoken, {one.name for one in classes if VIEW & _fields(one)}
+
+
+def _fields(one: ast.ClassDef) -> set[str]:
+    return {_name(part.target) for part in one.body if isinstance(part, ast.AnnAssign)}
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes of a module but its expressions, which are most of them."""
+    todo = deque([tree])
+    while todo:
+        node = todo.popleft()
+        yield node
+        todo.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
 
 
 def _place(call: ast.Call, named: Mapping[str, list[ast.expr]]) -> int | None:
@@ -187,22 +200,21 @@ def _place(call: ast.Call, named: Mapping[str, list[ast.expr]]) -> int | None:
 
 def _scopes(tree: ast.Module) -> Iterator[tuple[list[ast.AST], dict[str, list[ast.expr]]]]:
     """All nodes of a module that are in no function, and those of each function, with what names may stand for."""
-    functions = list(_functions(tree))
-    within = {id(node) for function in functions for node in ast.walk(function)}
-    outside = [node for node in ast.walk(tree) if id(node) not in within]
-    yield outside, _named(outside)
+    outside: list[ast.AST] = []
+    functions: list[ast.AST] = []
+    todo: deque[ast.AST] = deque([tree])
+    while todo:
+        node = todo.popleft()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.append(node)
+        else:
+            outside.append(node)
+            todo.extend(ast.iter_child_nodes(node))
+    everywhere = _named(outside)
+    yield outside, everywhere
     for function in functions:
         nodes = list(ast.walk(function))
-        yield nodes, _named(outside) | _named(nodes)
-
-
-def _functions(node: ast.AST) -> Iterator[ast.AST]:
-    """The functions in it that are in no other one."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield child
-        else:
-            yield from _functions(child)
+        yield nodes, everywhere | _named(nodes)
 
 
 def _named(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:

@@ -48,6 +48,11 @@ class Source:
         return self.path.split("/", 1)[0]
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of its tree."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def classes(self) -> list[tuple[str, ast.ClassDef]]:
         """All classes, with their qualified names."""
         return list(_classes(self.tree))
@@ -145,7 +150,7 @@ def short_docstrings(source: Source) -> Iterator[Figure]:
     """Give the words of each docstring of `core` that has at most five."""
     if source.room != "core":
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Module | ast.ClassDef | Function):
             text = ast.get_docstring(node)
             if text is not None and len(text.split()) <= 5:
@@ -183,7 +188,7 @@ def single_importers(sources: Sequence[Source]) -> int:
     modules = {_module(path): path for path in core}
     importers: dict[str, set[str]] = defaultdict(set)
     for source in _program(sources):
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             for name in _imported(node):
                 if modules.get(name, source.path) != source.path:
                     importers[modules[name]].add(source.path)
@@ -196,7 +201,7 @@ def import_permille(sources: Sequence[Source]) -> int:
     for source in _program(sources):
         if source.room == "core":
             lines += len(source.text.splitlines())
-            nodes = [node for node in ast.walk(source.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+            nodes = [node for node in source.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
             imports += sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in nodes)
     return round(1000 * imports / max(lines, 1))
 
@@ -208,7 +213,7 @@ def private_accesses(source: Source) -> Iterator[Figure]:
     """
     if source.room != "tests":
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node.value):
             yield Figure("private_accesses", source.path, 1, node.lineno)
         if isinstance(node, ast.Call) and _called(node) in {"getattr", "setattr", "delattr"}:
@@ -247,7 +252,7 @@ def subject_problems(subjects: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _classes(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
-    for node in ast.iter_child_nodes(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.ClassDef):
             yield prefix + node.name, node
         inner = f"{prefix}{node.name}." if isinstance(node, ast.ClassDef | Function) else prefix
@@ -255,7 +260,7 @@ def _classes(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassDe
 
 
 def _functions(tree: ast.AST, prefix: str = "", *, owned: bool = False) -> Iterator[tuple[str, Function, bool]]:
-    for node in ast.iter_child_nodes(tree):
+    for node in _statements(tree):
         is_class = isinstance(node, ast.ClassDef)
         if isinstance(node, Function):
             yield prefix + node.name, node, owned
@@ -263,8 +268,13 @@ def _functions(tree: ast.AST, prefix: str = "", *, owned: bool = False) -> Itera
         yield from _functions(node, inner, owned=is_class or (owned and not isinstance(node, Function)))
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Children that can have classes and functions in them: expressions, which are most, have none."""
+    return (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+
+
 def _docstrings_that_begin(source: Source, begin: re.Pattern[str], rule: str) -> Iterator[Figure]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             words = " ".join(node.value.value.split())
             if begin.match(words):

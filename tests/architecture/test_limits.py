@@ -6,14 +6,9 @@ import subprocess
 import pytest
 
 from tests.architecture import limits
-from tests.architecture.measure import ROOT, read_sources, subject_problems
+from tests.architecture.measure import ROOT, subject_problems
 
 EXCEPTIONS = limits.read_exceptions(limits.EXCEPTIONS.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def sources():
-    return read_sources()
 
 
 def told(problems):
