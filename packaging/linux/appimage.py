@@ -80,7 +80,7 @@ def make(program: Path, runtime: bytes, out: Path, compression: str = COMPRESSIO
         tree, packed = Path(name) / "tree", Path(name) / "packed"
         lay_out(tree, program)
         contents.settle(tree)
-        words = ("-comp", compression, "-b", "1M", "-root-owned", "-noappend", "-no-progress")
+        words = ("-comp", compression, "-root-owned", "-noappend", "-no-progress")
         contents.run(["mksquashfs", str(tree), str(packed), *words])
         made = out / f"potluck-{texts.version()}-{os.uname().machine}.AppImage"
         made.write_bytes(runtime + packed.read_bytes())
@@ -95,7 +95,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("program", type=Path)
     parser.add_argument("runtime", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--compression", default=COMPRESSION, help="xz for a runtime from before 2023")
+    parser.add_argument("--compression", default=COMPRESSION, help="gzip for a runtime from before 2023")
     options = parser.parse_args(argv)
     out = options.out.absolute()
     out.mkdir(parents=True, exist_ok=True)

@@ -54,6 +54,7 @@ class Debian:
         """What runs a program in it, in a space of processes of its own, which ends when the first one is killed."""
         who = (f"--userspec={PERSON}:{PERSON}",) if person else ()
         mount = 'mount -t proc proc "$1/proc"; mount -t devpts devpts "$1/dev/pts"; mount -t tmpfs tmpfs "$1/dev/shm"'
+        mount += '; [ ! -e /dev/fuse ] || { touch "$1/dev/fuse"; mount --bind /dev/fuse "$1/dev/fuse"; }'
         inner = (
             f'{mount}; mkdir -p "$1/tmp/.X11-unix"; mount --bind /tmp/.X11-unix "$1/tmp/.X11-unix"; "${{@:2}}"; exit $?'
         )
