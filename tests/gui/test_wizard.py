@@ -16,8 +16,8 @@ from app.shell.opening import Opening, opening
 from core.api.modes import ALWAYS
 from core.engine.remembered.collaborations import Collaborations
 from core.storage.paths import Home
-from core.storage.settings import load_settings
-from tests.process.swarm import LOOPBACK, Collaboration, found
+from core.storage.settings import Settings, load_settings, save_settings
+from tests.process.swarm import LOOPBACK, SHARE, Collaboration, found
 
 WAIT_MS = 120_000
 """Only bounds a failure: other tests compute on the same cores at the same time."""
@@ -52,6 +52,8 @@ def person(tmp_path, monkeypatch):
 def opened(person, swarm, application_of):
     """Makes the window of one home, as `potluck` does."""
     home = person / ".potluck"
+    Home(home).create()
+    save_settings(Home(home).settings_file, Settings(share=SHARE))
     words = [*engine_command(home), *swarm.allowed, *LOOPBACK, "--port", "0"]
     return lambda: application_of(home, words)
 

@@ -77,9 +77,3 @@ def test_a_collaboration_on_a_grid_stays_together(seed: int, monkeypatch: pytest
     assert verdict.ok, f"seed {seed} at {verdict.at_s} s: {verdict.problem}"
     plans = [v.participant.rounds.plan for v in trial.swarm.volunteers.values() if v.participant is not None]
     assert any(plan is not None and plan.stages > 1 for plan in plans)
-
-
-def test_any_world_with_grids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.swarm.rounds.rounds.FailureRate", Often)
-    verdict = Trial(3, peers=12, epochs=4).run()
-    assert verdict.ok, verdict.problem

@@ -16,6 +16,7 @@ from tests.sim.swarm.swarm import Swarm, Volunteer, state_of
 from tests.sim.world.node import End
 
 WITHIN_S = 600.0
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))]
 SAYS_IT_TRAINS = Lie(
     tells=lambda report: msgspec.structs.replace(
         report, epoch=FALSE.epoch, lineage=FALSE.lineage, digest=b"x" * 32, in_step=True
@@ -91,7 +92,7 @@ def test_copies_come_no_faster_than_they_may() -> None:
     assert all(later[0] - earlier[0] >= 29.0 for earlier, later in pairwise(found))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
     swarm = world(seed, peers=1)
     (volunteer,) = swarm.volunteers.values()
@@ -106,7 +107,7 @@ def test_volunteer_further_than_the_copy_goes_on(seed: int) -> None:
 
 
 @pytest.mark.parametrize("away_s", [3.0, 60.0])
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_volunteer_back_alone_goes_on_from_the_further_copy(seed: int, away_s: float) -> None:
     """No file names both states, for too many steps were taken meanwhile."""
     swarm = world(seed, peers=2, epoch_s=1.5)
@@ -142,7 +143,7 @@ def alone(swarm: Swarm) -> list[Volunteer]:
     return [ada, *others]
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4)), 6])
+@pytest.mark.parametrize("seed", [*SEEDS, pytest.param(4, marks=pytest.mark.long), 6])
 def test_volunteer_that_is_further_keeps_its_work_beside_a_newcomer(seed: int) -> None:
     """Both start when nobody trains; the copy is far behind."""
     swarm = world(seed, peers=2, epoch_s=1.5)
@@ -180,7 +181,7 @@ def test_member_that_gives_nothing_keeps_no_newcomer_from_the_copy(newcomers: in
     assert max(epoch_of(volunteer) for volunteer in others) < FALSE.epoch
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_newcomer_goes_to_a_lone_volunteer_that_the_backbone_forgot(seed: int) -> None:
     """The backbone was restarted, and gives a copy that is far behind; the next one will be here much later."""
     swarm = world(seed, peers=2, epoch_s=1.5)
@@ -262,7 +263,7 @@ def test_backbone_that_was_cut_off_leads_nobody_back(monkeypatch: pytest.MonkeyP
     assert epoch_of(ada) < held + 30, "without a detour"
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_one_of_three_leads_nobody_by_false_parents(seed: int) -> None:
     """It says after each step of the others that its own state came from theirs."""
     swarm = world(seed, peers=3)

@@ -52,7 +52,7 @@ def test_one_liar_does_not_stop_the_others(lie: str) -> None:
         pytest.param(2, 1, 2, marks=pytest.mark.long),
         (3, 2, 1),
         pytest.param(3, 2, 2, marks=pytest.mark.long),
-        (4, 1, 3),
+        pytest.param(4, 1, 3, marks=pytest.mark.long),
     ],
 )
 def test_fewer_liars_than_honest_peers_replace_nobodys_model(honest: int, liars: int, seed: int) -> None:

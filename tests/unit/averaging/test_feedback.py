@@ -188,7 +188,7 @@ def replace_plan(plan: Plan, **changes: object) -> Plan:
 
 
 @pytest.mark.parametrize("codec", ["q4", "u8", "fp16"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_nothing_is_lost_it_only_comes_later(codec: str, seed: int) -> None:
     """Samples, shares and reducers differ from round to round, and one reducer has no samples."""
     swarm, forgetful = (Swarm(5, codec=codec, feedback=feedback, seed=seed) for feedback in (True, False))

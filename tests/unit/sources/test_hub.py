@@ -165,7 +165,7 @@ HOSTILE = {"a" * 200 + ".txt": "one", "a/" * 100 + "a.txt": "two"}
 @pytest.fixture
 def short_child(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that decides may compute for a few seconds only."""
-    short = "import sys; from core.text.sources import hub_split; hub_split.SPLIT_S = 5.0; sys.exit(hub_split.main())"
+    short = "import sys; from core.text.sources import hub_split; hub_split.SPLIT_S = 3.0; sys.exit(hub_split.main())"
     monkeypatch.setattr(hub, "own_command", lambda *_: [sys.executable, "-c", short])
 
 
