@@ -67,7 +67,7 @@ class AllowedUse:
                 await self._look.wait()
                 self._look.clear()
                 self._throttle()
-                rests = self._installation.usage_policy.rest is not None
+                rests = self._installation.usage_policy.decision.rest is not None
                 if rests or not self._allowed or self._share.needs_another(share_of(self._installation)):
                     await self.heed()
         finally:
@@ -98,12 +98,12 @@ class AllowedUse:
         if anew:
             await self._pause()
         self._throttle()
-        self._allowed = self._installation.usage_policy.rest is None
+        self._allowed = self._installation.usage_policy.decision.rest is None
         if self._allowed:
             for one in self._computing:
                 one.resume()
         else:
-            rest = self._installation.usage_policy.rest
+            rest = self._installation.usage_policy.decision.rest
             gives_back = rest is not None and rest.reason == MEMORY_IN_USE
             minutes = 0 if gives_back else self._installation.preferences.settings.keep_minutes
             await self._pause(memory_s=MINUTE_S * minutes)

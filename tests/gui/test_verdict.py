@@ -49,7 +49,7 @@ def rests(folder, settings=NIGHTS, *, metered=False, used=0, sensed=None):
     policy.metered(metered)
     if sensed is not None:
         policy.sense(sensed)
-    return {**joined(rest=policy.rest), "contributing": settings.computing.at(NOON) is not UseMode.NEVER}
+    return {**joined(rest=policy.decision.rest), "contributing": settings.computing.at(NOON) is not UseMode.NEVER}
 
 
 def damaged_settings(folder):

@@ -149,11 +149,6 @@ class UsagePolicy:
         decision = decide(sensed, settings, switches, used)
         return decision if self.ended is None else replace(decision, computing=self.ended)
 
-    @property
-    def rest(self) -> Verdict | None:
-        """Why nothing may be computed now; None: it may."""
-        return self.decision.rest
-
     async def until(self, *, resting: bool) -> None:
         """Return when there is a reason to rest, or when there is none."""
         told = asyncio.Event()

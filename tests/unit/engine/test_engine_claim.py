@@ -34,7 +34,7 @@ def test_a_pause_before_the_claim_holds(engine, tmp_path):
     assert main(["pause", "--home", str(tmp_path)]) == 0
     shown, verdict = asyncio.run(opened(engine))
     assert (shown.computing, verdict.code) == (OFF, VerdictCode.PAUSED)
-    assert engine.usage_policy.rest.code == "paused"
+    assert engine.usage_policy.decision.rest.code == "paused"
     assert load_settings(tmp_path / "settings.json").settings.computing == OFF
 
 

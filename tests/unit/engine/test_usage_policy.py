@@ -44,7 +44,7 @@ class Kept:
 
 
 def said(kept):
-    rest = kept.usage_policy.rest
+    rest = kept.usage_policy.decision.rest
     return str(sentence(rest)) if rest is not None else ""
 
 
@@ -99,7 +99,7 @@ def test_outside_the_hours_it_rests_and_says_until_when(tmp_path):
     kept = Kept(tmp_path, NIGHTS)
     assert kept.usage_policy.pace.hindrance == "schedule"
     assert said(kept).endswith("outside the hours that you chose. Potluck continues at 20:00 at the earliest.")
-    assert kept.usage_policy.rest.until == NOVEMBER + 8 * 3600 - 400
+    assert kept.usage_policy.decision.rest.until == NOVEMBER + 8 * 3600 - 400
     assert kept.changes == 1
     kept.now += 8 * 3600
     kept.usage_policy.look()
@@ -193,7 +193,7 @@ def test_this_computers_own_clock(tmp_path, monkeypatch, zone, resting):
     monkeypatch.setenv("TZ", zone)
     try:
         usage_policy = UsagePolicy(NIGHTS, path=tmp_path / "usage.json", now=lambda: NOVEMBER)
-        assert bool(usage_policy.rest) is resting
+        assert bool(usage_policy.decision.rest) is resting
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -244,7 +244,7 @@ def test_a_disk_that_is_full_is_no_reason_to_stop(tmp_path):
 def test_switch_goes_first_and_leaves_the_network_alone(tmp_path):
     kept = Kept(tmp_path, Settings(computing=OFF, month_bytes=1000))
     use(kept, 2000)
-    assert kept.usage_policy.rest.code == "paused"
+    assert kept.usage_policy.decision.rest.code == "paused"
     kept.usage_policy.apply(Settings())
     kept.usage_policy.apply(Settings(computing=OFF))
     assert kept.usage_policy.pace.hindrance is None
