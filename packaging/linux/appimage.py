@@ -27,6 +27,8 @@ from steps import SetupProblem
 
 COMPRESSION = "zstd"
 """What the runtime of today reads."""
+BLOCK = "256K"
+"""What each read unpacks: larger ones pack better, and a start takes longer."""
 ELF = b"\x7fELF\x02\x01"
 """How a program of 64 bits begins."""
 MARK = b"AI\x02"
@@ -80,7 +82,7 @@ def make(program: Path, runtime: bytes, out: Path, compression: str = COMPRESSIO
         tree, packed = Path(name) / "tree", Path(name) / "packed"
         lay_out(tree, program)
         contents.settle(tree)
-        words = ("-comp", compression, "-root-owned", "-noappend", "-no-progress")
+        words = ("-comp", compression, "-b", BLOCK, "-root-owned", "-noappend", "-no-progress")
         contents.run(["mksquashfs", str(tree), str(packed), *words])
         made = out / f"potluck-{texts.version()}-{os.uname().machine}.AppImage"
         made.write_bytes(runtime + packed.read_bytes())
