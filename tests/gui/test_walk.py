@@ -105,11 +105,10 @@ def menu_s(window, action):
     return 2 * (LOOK_S + POINT_S + CLICK_S) + READ_S * words
 
 
-@pytest.mark.parametrize("what", ["save", "invite", "leave", "remove"])
-def test_what_is_done_once_is_in_a_menu(opened, what):
-    actions, menus = opened.window.actions_, opened.window.menus
-    found = {"save": actions.save, "invite": actions.invite, "leave": actions.leave, "remove": menus.removal}[what]
-    assert menu_s(opened.window, found) <= FOUND_S
+def test_what_is_done_once_is_in_a_menu(opened):
+    actions = opened.window.actions_
+    for once in (actions.save, actions.invite, actions.leave, opened.window.menus.removal):
+        assert menu_s(opened.window, once) <= FOUND_S, once.text()
 
 
 def test_nights_only_are_found(opened, examples, qt):
