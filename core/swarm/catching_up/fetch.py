@@ -117,7 +117,7 @@ class FileFetch(Generic[N]):
         self.donors: dict[PeerId, _Donor] = {}
         """Who is asked for chunks, or has to answer still."""
         self._others: Sequence[PeerId] = ()
-        """Who is asked when one of them is gone."""
+        """Who is asked when one of them is gone, or late."""
         self._chunks: Sequence[bytes] = ()
         self._wanted: set[int] = set()
         """Chunks that are not here."""
@@ -151,7 +151,7 @@ class FileFetch(Generic[N]):
         Args:
             name: What it is called.
             root: Digest of its file.
-            donors: Who promises it; the first are asked, the others take the places of those that go.
+            donors: Who promises it; the first are asked, the others in the place of those that go, or are late.
             now: Unix seconds.
             size_max: An offer of more bytes is refused; None: as large as an offer can be.
             size: Number of its bytes; None: the first donor that offers it says so.
@@ -284,7 +284,7 @@ class FileFetch(Generic[N]):
         return [ask for peer, donor in self.donors.items() if donor.offered for ask in self._ask(peer, now)]
 
     def _be_patient(self, now: float) -> list[Output]:
-        """Who has not even offered is left; what else is late is asked of others too."""
+        """Who has not even offered is left; what else is late is asked of others too, further ones among them."""
         for donor in self.donors.values():
             late = {index for index, asked_at in donor.asked.items() if asked_at + ANSWER_TIMEOUT_S <= now}
             donor.late |= late
@@ -295,7 +295,7 @@ class FileFetch(Generic[N]):
         silent = [peer for peer, donor in self.donors.items() if not donor.offered and donor.deadline <= now]
         outputs: list[Output] = [Send(peer, self._words.done(self._root)) for peer in silent]
         outputs += [output for peer in silent for output in self._without(peer, Why.SILENT, now)]
-        return outputs + self._ask_all(now)
+        return [*outputs, *self.ask_also(self._others, now), *self._ask_all(now)] if self.donors else outputs
 
     def _without(self, peer: PeerId, why: Why, now: float) -> list[Output]:
         """Go on without a donor: the others are asked for what it owed."""

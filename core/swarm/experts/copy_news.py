@@ -107,7 +107,8 @@ class CopyNews:
     def newer(self, expert: Expert) -> list[tuple[ExpertCopy, list[PeerId]]]:
         """Copies that are newer than what lies here, and who has each.
 
-        First what the most have of those that were in rounds with this peer, then the most of all, then the newest.
+        First what the most have of those that were in rounds with this peer, then the most of all, then the newest; of
+        the owners first those that were in rounds.
         """
         here, found = self._copies.get(expert), defaultdict[tuple[int, bytes, int], list[PeerId]](list)
         copies = {}
@@ -117,7 +118,7 @@ class CopyNews:
                 copies[copy.file] = copy
         known = {file: sum(owner in self._members for owner in owners) for file, owners in found.items()}
         most = sorted(found, key=lambda file: (known[file], len(found[file]), file[0]), reverse=True)
-        return [(copies[file], found[file]) for file in most]
+        return [(copies[file], sorted(found[file], key=lambda owner: owner not in self._members)) for file in most]
 
     def other(self, expert: Expert, host: PeerId) -> ExpertCopy | None:
         """What its host has, unless it lies here; its version does not count, for it is the host's word alone."""

@@ -247,8 +247,10 @@ class ExpertExchange:
             output = waiting.popleft()
             if isinstance(output, Send) and output.to == self._me:
                 waiting += self._handle(Received(self._me, output.message), now)
-            else:
-                left.append(output)
+                continue
+            if isinstance(output, PlaceTaken):
+                self.places.worker(output, now)
+            left.append(output)
         return left
 
     def _handle(self, event: ExpertEvent, now: float) -> Sequence[ExpertOutput]:

@@ -6,8 +6,9 @@ all come to the same ones.
 
 What the worst peer gains: a false copy of its own is taken only by who finds no other one, or fewer owners of any
 other, those first that were in rounds; a copy has the form of its expert, since the worker checks it, and no more bytes
-than one can have.  A keeper that gives nothing costs a taker `RECOVER_S`, after which the expert begins anew; one that
-gives slowly the time that a download of so many bytes may take (`core.swarm.catching_up.fetch`).
+than one can have.  Where the owners of all copies give nothing, a taker loses `RECOVER_S`, and the expert begins anew.
+A slow one whose copy comes first holds all experts that this host takes, for as long as a download of so many bytes may
+take (`core.swarm.catching_up.fetch`), once for each of its copies.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -41,7 +42,7 @@ LOOK_S: Final = 12.0
 GATHER_S: Final = 3.0
 """The same while all are gathered."""
 RECOVER_S: Final = 20.0
-"""Time without a chunk of any copy after which an expert begins anew."""
+"""Time without a chunk of a copy that is waited for, after which an expert begins anew."""
 READS_MAX: Final = 64
 """Number of rows whose copies are read in one look."""
 
@@ -166,7 +167,10 @@ class ExpertKeeping:
     def recover(self, expert: Expert, now: float) -> Sequence[CopyOutput]:
         """Find the newest state of an expert; `PlaceTaken` follows when it is here, or is not to be had."""
         self._wanted[expert] = now + RECOVER_S
-        return self.news.read([row_of(expert)], now)
+        stopped: Sequence[CopyOutput] = []
+        if self._fetching is not None and self._fetching[0] not in self._wanted:
+            stopped, self._fetching = self._fetch.stop(), None
+        return [*stopped, *self.news.read([row_of(expert)], now)]
 
     def give_up(self, expert: Expert) -> None:
         """The place of an expert is another's."""
@@ -200,18 +204,18 @@ class ExpertKeeping:
     # --- copies ------------------------------------------------------------------------------------------------------
 
     def _next(self, now: float) -> Sequence[CopyOutput]:
-        """Fetch a copy: one that is waited for, else the oldest that is to be kept, from the host itself."""
+        """Fetch a copy: one that is waited for, before any other, else the oldest that is to be kept, from its host."""
         if self._fetching is not None:
             return []
         for expert in self._wanted:
             for copy, owners in self.news.newer(expert)[:1]:
                 return self._begin(expert, copy, owners, now)
-        keeps = self._to_keep(now)
+        keeps = {} if self._wanted else self._to_keep(now)
         newer = {expert: self.news.other(expert, hosts[0]) for expert, hosts in keeps.items()}
         for expert in sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0):
             if (other := newer[expert]) is not None:
                 return self._begin(expert, other, keeps[expert][:1], now)
-        if now < self._all_until and len(self.copies) < self._parts.room:
+        if now < self._all_until and not self._wanted and len(self.copies) < self._parts.room:
             living = self._parts.hosts.living(now)
             for expert in self.news.known.keys() - self.copies.keys():  # hosts are gone, or have saved nothing
                 if expert in keeps or expert not in living:
@@ -229,7 +233,8 @@ class ExpertKeeping:
         for output in outputs:
             match output:
                 case Fetching():
-                    self._wanted = dict.fromkeys(self._wanted, now + RECOVER_S)
+                    if self._fetching is not None and self._fetching[0] in self._wanted:
+                        self._wanted = dict.fromkeys(self._wanted, now + RECOVER_S)
                 case Fetched(location=location):
                     assert self._fetching is not None
                     (expert, copy), self._fetching = self._fetching, None

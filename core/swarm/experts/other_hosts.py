@@ -89,7 +89,7 @@ class OtherHosts:
         return {host for hosts in self._hosts.values() for host, (_, until) in hosts.items() if until > now - LATE_S}
 
     def living(self, now: float) -> Mapping[Expert, list[PeerId]]:
-        """The experts that others host, or did of late, and who does: first who lived there first."""
+        """The experts that others host, or did of late, and who does: first who claimed it first."""
         living: defaultdict[Expert, list[tuple[int, bytes, PeerId]]] = defaultdict(list)
         for expert, claim in self._counted(now - LATE_S):
             if claim.lives:

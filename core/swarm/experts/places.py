@@ -46,8 +46,10 @@ LOOK_S: Final = 10.0
 """Time between two looks for vacant places, and at one's own."""
 CLAIMED_S: Final = (3.0, 6.0)
 """Time from a claim to the look at who else has claimed the place."""
+LOOK_AGAIN_S: Final = 3.0
+"""The same where a claim was lost, or somebody else seems to live at one's own place."""
 LOADING_S: Final = 120.0
-"""A worker that has not got an expert ready within this time does not get it ready."""
+"""A worker that has not got an expert ready from its file within this time does not get it ready."""
 TOGETHER_S: Final = 2.0
 """Rows that are to be told again so soon are told with one that is due: holders get fewer datagrams."""
 SOON_S: Final = 0.5
@@ -147,6 +149,7 @@ class ExpertPlaces:
         """When each row that others know of is to be told again."""
         self._reading: set[Key] = set()
         self._next_row = 0
+        self._looked_at = -inf
         self._look_at: float | None = None
         self._kept: set[Expert] = set()
         self.wanted = 0
@@ -177,10 +180,12 @@ class ExpertPlaces:
         outputs: list[PlaceOutput] = [self.leave(place, now) for place in surplus]
         return outputs
 
-    def worker(self, fact: ExpertHosted | HostStopped, now: float) -> None:
-        """The worker has an expert ready; or has none, and gets those ready again that are not left meanwhile."""
+    def worker(self, fact: PlaceTaken | ExpertHosted | HostStopped, now: float) -> None:
+        """The worker is to get an expert ready; has it; or has none, and gets those ready again that are not left."""
         for named, held in self._held.items():
-            if isinstance(fact, ExpertHosted) and named == (fact.layer, fact.place):
+            if isinstance(fact, PlaceTaken) and named == (fact.layer, fact.place):
+                held.until = now + LOADING_S
+            elif isinstance(fact, ExpertHosted) and named == (fact.layer, fact.place):
                 held.state, held.until = PlaceState.LIVE, inf
                 self._tell_soon(named, now)
             elif isinstance(fact, HostStopped) and held.state is PlaceState.LIVE:
@@ -205,7 +210,7 @@ class ExpertPlaces:
                 held.until = inf
                 outputs += self.read([row_of(named)], now)
         if self._look_at is not None and self._look_at <= now:
-            self._look_at = now + LOOK_S * self._random.uniform(0.8, 1.2)
+            self._looked_at, self._look_at = now, now + LOOK_S * self._random.uniform(0.8, 1.2)
             outputs += self.read(self._to_look_at(), now)
         if min(self._told.values(), default=inf) <= now:
             due = [row for row, at in self._told.items() if at <= now + TOGETHER_S]
@@ -246,7 +251,7 @@ class ExpertPlaces:
         return self._directory.get(keys, now) if keys else []
 
     def _claim(self, now: float) -> Sequence[PlaceOutput]:
-        """PlaceClaim vacant places of the rows that were read; where there are too few, doubt some others."""
+        """Claim vacant places of the rows that were read; where there are too few, doubt some others."""
         missing = self.wanted - len(self._held)
         if missing <= 0:
             self._doubted.clear()
@@ -303,9 +308,9 @@ class ExpertPlaces:
                 if any(self.others.is_real(host) or named not in self._doubted for host in (*lives, *first)):
                     del self._held[named]
                     self._tell_soon(named, now)
-                    self._look_at = earliest(self._look_at, now + self._random.uniform(0.0, 2.0))  # for another one
+                    self._look_at = earliest(self._look_at, self._looked_at + LOOK_AGAIN_S)  # for another one
                 else:
-                    held.state, held.until = PlaceState.LOADING, now + LOADING_S
+                    held.state = PlaceState.LOADING  # it has an end when its copy is here, or is not to be had
                     yield PlaceTaken(*named)
             elif held.state is PlaceState.LIVE:
                 is_new = held.is_second or now < held.since + KNOWN_S
@@ -315,9 +320,9 @@ class ExpertPlaces:
                     yield self.leave(named, now)
                 elif not real:
                     yield from self.others.asked(before, self._random)
+                if before and not held.is_second:
+                    self._look_at = earliest(self._look_at, self._looked_at + LOOK_AGAIN_S)
                 held.is_second = bool(before)
-                if before:
-                    self._look_at = earliest(self._look_at, now + self._random.uniform(*CLAIMED_S))
 
     # --- what is told ------------------------------------------------------------------------------------------------
 

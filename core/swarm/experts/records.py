@@ -236,6 +236,6 @@ is_row: Validator = own_records(decode_row)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType({ROWS: is_row, COPIES: is_copies})
 """The form of what may stand under the keys of rows."""
 QUOTAS: Mapping[str, Quota] = MappingProxyType(
-    dict.fromkeys((ROWS, COPIES), Quota(records_max=20_000, bytes_max=2 * 1024 * 1024, records_per_owner=ROWS_OF_ONE))
+    dict.fromkeys((ROWS, COPIES), Quota(records_max=20_000, bytes_max=8 * 1024 * 1024, records_per_owner=ROWS_OF_ONE))
 )
 """Room of their own: in a small swarm each peer holds the rows of all."""

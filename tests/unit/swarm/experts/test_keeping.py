@@ -108,17 +108,42 @@ def test_copy_is_found_behind_keepers_that_are_gone(tmp_path):
     assert {came[newcomer, expert] for expert in lost} == {1}, "none is fetched twice"
 
 
+@pytest.mark.parametrize(("count", "met", "version"), [(3, False, 9), (6, True, 9), (6, False, 0)])
+def test_owners_that_offer_and_give_nothing(tmp_path, count, met, version):
+    """Strangers say truly that they have it; the one that gives it, perhaps a member, comes last in the DHT."""
+    first, *stalling, giver, newcomer = (PeerId(bytes([n]) * 32) for n in range(3, 6 + count))
+    pair = Pair(tmp_path, (first, *stalling, giver))
+    pair.deliver(first, HostExperts(4))
+    pair.go_on(20)
+    saved_at(pair, [first, *stalling, giver], 9)
+    give = pair.deliver
+    pair.deliver = lambda peer, event: None if _is_asked_for_a_chunk(peer, event, stalling) else give(peer, event)
+    del pair.peers[first]
+    pair.go_on(200)
+    pair.peers[newcomer] = pair.new_peer(newcomer)
+    if met:
+        pair.met[newcomer].met([giver])
+    pair.deliver(newcomer, HostExperts(1))
+    pair.go_on(60)
+    assert [began for (peer, expert), began in pair.began.items() if peer == newcomer] == [version]
+
+
+def _is_asked_for_a_chunk(peer, event, stalling):
+    asks = isinstance(event, Received) and isinstance(event.message, EXPERT_FILES.chunk_ask)
+    return asks and peer in stalling
+
+
 def test_expert_waits_for_its_copy_behind_others_that_come_slowly(tmp_path):
     first, keeper, newcomer = (PeerId(bytes([n]) * 32) for n in (3, 4, 5))
 
     class Slow(Pair):
-        """A chunk takes a third of the time that a taker waits."""
+        """A chunk takes nearly as long as a taker waits, and all take longer than a worker does."""
 
         on_its_way = ()
 
         def deliver(self, peer, event):
             if peer == newcomer and isinstance(event, Received) and isinstance(event.message, EXPERT_FILES.chunk_give):
-                self.on_its_way = (*self.on_its_way, (self.now + RECOVER_S / 3, event))
+                self.on_its_way = (*self.on_its_way, (self.now + 0.9 * RECOVER_S, event))
             else:
                 super().deliver(peer, event)
 
@@ -139,5 +164,6 @@ def test_expert_waits_for_its_copy_behind_others_that_come_slowly(tmp_path):
     pair.go_on(200)
     pair.peers[newcomer] = pair.new_peer(newcomer)
     pair.deliver(newcomer, HostExperts(4))
-    pair.go_on(100)
+    pair.go_on(300)
     assert {pair.began.get((newcomer, expert)) for expert in lost} == {9}
+    assert pair.left == []

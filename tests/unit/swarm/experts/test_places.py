@@ -196,12 +196,16 @@ def test_one_host_takes_no_more_than_its_share(seed):
 
 
 def test_rows_fill_up_from_the_first():
-    town = Town(0, sizes=(16, 16), live=256, layers=1, owner_most=64)
-    for number in range(4):
-        town.host(number, 8)
-    town.go_on(120)
-    assert sum(town.places().values()) == 32
-    assert max(place[0] for _, place in town.places()) <= 6, "of sixteen rows"
+    """Who has lost a claim takes a place of the rows that it has read last: now and then that is a later one."""
+    furthest = []
+    for seed in range(5):
+        town = Town(seed, sizes=(16, 16), live=256, layers=1, owner_most=64)
+        for number in range(4):
+            town.host(number, 8)
+        town.go_on(120)
+        assert sum(town.places().values()) == 32
+        furthest.append(max(place[0] for _, place in town.places()))
+    assert sorted(furthest)[3] <= 2, "of sixteen rows"
 
 
 def test_host_that_stops_tells_so_at_once():
@@ -260,7 +264,7 @@ def test_invented_keys_keep_no_place_vacant():
     invent(town)
     for number in range(4):
         town.host(number, 4)
-    town.time_until_full(120)
+    town.time_until_full(360)
     town.go_on(60)
     assert len(town.places()) == 16
     assert max(town.places().values()) == 1
