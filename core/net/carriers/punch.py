@@ -25,8 +25,8 @@ FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.3
 RENDEZVOUS_MAX: Final = 32
 SOCKETS_MAX: Final = 256
-"""Number of sockets of all punches together: a process has few files, and others need them, too."""
-UNUSED_S: Final = 5.0
+"""Number of sockets of all punches without a connection: a process has few files, and others need them, too."""
+UNUSED_S: Final = 2.0
 """Seconds after a hole was found in which a punch's own sockets wait for a connection."""
 ADMITTED_S: Final = 20.0
 """Seconds after an awaited punch during which its source may begin connections."""
@@ -201,7 +201,7 @@ class UdpPunches:
     async def _open_many(self, rendezvous: Rendezvous, opened: list["OwnSocket"]) -> None:
         loop = asyncio.get_running_loop()
         bind = "::" if ":" in rendezvous.udp[0][0] else "0.0.0.0"  # noqa: S104 - towards one address, from any of ours
-        while len(opened) < rendezvous.sockets and len(self.own) < SOCKETS_MAX:
+        while len(opened) < rendezvous.sockets and sum(not each.is_used for each in self.own) < SOCKETS_MAX:
             try:
                 _, own = await loop.create_datagram_endpoint(lambda: OwnSocket(self), local_addr=(bind, 0))
             except OSError:  # no more files: fewer will do
@@ -248,9 +248,14 @@ class OwnSocket(asyncio.DatagramProtocol):
         if self._transport is not None:
             self._transport.close()
 
+    @property
+    def is_used(self) -> bool:
+        """Whether there is a connection on it."""
+        return self.endpoint is not None and not self.endpoint.empty
+
     def close_unused(self) -> None:
         """Close the socket unless a connection uses it."""
-        if self.endpoint is None or self.endpoint.empty:
+        if not self.is_used:
             self.close()
 
     def connection_made(self, transport: Any) -> None:

@@ -67,6 +67,7 @@ class QuicEndpoint:
         accept: Makes a protocol for an incoming connection.
         welcome: Whether a connection may begin from that address; asked once for each that would.
         emptied: Called when the last connection is gone.
+        connections_max: Number of connections at a time beyond which no other one begins them.
     """
 
     def __init__(
@@ -76,9 +77,11 @@ class QuicEndpoint:
         accept: Callable[[], asyncio.BaseProtocol],
         welcome: Callable[[Address], bool] = lambda _: True,
         emptied: Callable[[], object] | None = None,
+        connections_max: int = CONNECTIONS_MAX,
     ) -> None:
         self._send = send
         self._emptied = emptied
+        self._connections_max = connections_max
         self._accept = accept
         self._welcome = welcome
         self._loop = asyncio.get_running_loop()
@@ -99,7 +102,7 @@ class QuicEndpoint:
         cid = destination(data)
         link = self.ids.get(cid)
         if link is None:
-            begins = len(cid) >= CID_BYTES and _begins(data) and len(self.connections) < CONNECTIONS_MAX
+            begins = len(cid) >= CID_BYTES and _begins(data) and len(self.connections) < self._connections_max
             if not begins or not self._welcome(address):
                 return False
             if self._server is None:

@@ -12,7 +12,15 @@ from core.base.trace import Trace
 from core.net.addresses.address_book import Address
 from core.net.addresses.hosts import is_literal
 from core.net.addresses.ports import REUSE, call
-from core.net.carriers.punch import PUNCH_BYTE, OwnSocket, Put, Rendezvous, UdpPunches, punch_packet
+from core.net.carriers.punch import (
+    ADMITTED_CONNECTIONS_MAX,
+    PUNCH_BYTE,
+    OwnSocket,
+    Put,
+    Rendezvous,
+    UdpPunches,
+    punch_packet,
+)
 from core.net.links.streams import PeerStream, Way
 
 if TYPE_CHECKING:
@@ -228,19 +236,19 @@ class LinkMaker:
 
     def _quic(self) -> "QuicEndpoint":
         if self.endpoint is None:
-            self.endpoint = self._make(self._put, None)
+            self.endpoint = self._make(self._put)
         return self.endpoint
 
     def _quic_on(self, own: OwnSocket) -> "QuicEndpoint":
         if own.endpoint is None:
-            own.endpoint = self._make(own.put, own.close)
+            own.endpoint = self._make(own.put, emptied=own.close, connections_max=ADMITTED_CONNECTIONS_MAX)
         endpoint: QuicEndpoint = own.endpoint
         return endpoint
 
-    def _make(self, put: Put, emptied: Callable[[], object] | None) -> Any:
+    def _make(self, put: Put, **terms: Any) -> Any:
         from core.net.carriers.quic import QuicEndpoint  # noqa: PLC0415 - costs a tenth of a second; most hosts never need it
 
-        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self.punches.admits, emptied=emptied)
+        return QuicEndpoint(send=put, accept=self._links.accept, welcome=self.punches.admits, **terms)
 
 
 def _outcome(done: set[asyncio.Task[str | None]], before: str | None) -> str | None:
