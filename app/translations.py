@@ -184,7 +184,7 @@ def _fields(one: ast.ClassDef) -> set[str]:
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes of a module but its expressions, which are most of them."""
+    """All nodes of a module except its expressions, which are most of them."""
     todo = deque([tree])
     while todo:
         node = todo.popleft()

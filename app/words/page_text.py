@@ -149,7 +149,8 @@ def day(one: date) -> str:
 
 
 def _month(one: date) -> str:
-    return QLocale().monthName(one.month, QLocale.FormatType.ShortFormat)
+    name = QLocale().monthName(one.month, QLocale.FormatType.ShortFormat)
+    return name if one.year == datetime.now().astimezone().year else f"{name} {one.year}"
 
 
 # Collaborations

@@ -98,7 +98,7 @@ else:
     def _locked(descriptor: int) -> bool:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except (BlockingIOError, PermissionError):  # the second one from drives of Windows
             return False
         return True
 

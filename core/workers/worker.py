@@ -121,9 +121,10 @@ class Worker(Generic[F]):
                     creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
                 )
             except OSError as error:
-                hint = "If Potluck was removed or moved, install it again."
-                gone = UserProblem("{program} does not start: {why}.", self._command[0], error.strerror, hint=hint)
-                raise scarcity_of(error) or gone from error
+                gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+                hint = "If Potluck was removed or moved, install it again." if gone else ""
+                told = UserProblem("{program} does not start: {why}.", self._command[0], error.strerror, hint=hint)
+                raise scarcity_of(error) or told from error
 
     def send(self, frame: Frame) -> None:
         """Say something to the worker; without effect once it is gone."""

@@ -34,6 +34,7 @@ ELF = b"\x7fELF\x02\x01"
 MARK = b"AI\x02"
 """What stands at `MARK_AT` in the runtime, so that systems know what the file is."""
 MARK_AT = 8
+HEADER_BYTES = 64
 
 
 def elf_size(program: bytes) -> int:
@@ -49,7 +50,8 @@ def runtime_of(path: Path) -> bytes:
         SetupProblem: it is not one.
     """
     program = path.read_bytes()
-    if not program.startswith(ELF) or program[MARK_AT : MARK_AT + len(MARK)] != MARK:
+    named = program.startswith(ELF) and program[MARK_AT : MARK_AT + len(MARK)] == MARK
+    if not named or len(program) < HEADER_BYTES or len(program) < elf_size(program):
         raise SetupProblem(f"{path} is not the runtime of an AppImage: take runtime-x86_64 of AppImage/type2-runtime.")
     return program[: elf_size(program)]
 

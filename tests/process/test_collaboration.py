@@ -75,7 +75,7 @@ def test_pause_suspends_the_worker_at_once_and_outlives_the_engine(tmp_path: Pat
             worker = before.me.worker_pid
             assert worker is not None
             async with ControlClient.connect(bob.home) as client:
-                async with asyncio.timeout(5.0):
+                async with asyncio.timeout(1.0):
                     await client.call("pause")
                 assert alive(worker)
                 paused = await client.snapshot()
