@@ -93,7 +93,7 @@ def test_people_page_says_my_place(parts, examples):
     parts.store.put(examples.snapshot())
     said = words(page)
     assert "You are number 2 of 3." in said
-    assert "The bars show who gave how much since Mon 6 Oct, when this computer first saw" in said
+    assert "The bars show who gave how much since Mon 6 Oct 2025, when this computer first saw" in said
     week = msgspec.structs.replace(examples.snapshot(), week_since="2025-10-02")
     parts.store.put(week)
     assert "The bars show who gave how much in the last 7 days." in words(page)

@@ -83,10 +83,10 @@ class Collaboration:
 
     folder: Path
     charter: Charter
-    share: int = SHARE
     link: str = ""
     backbone: subprocess.Popen[bytes] | None = None
     volunteers: list[Volunteer] = field(default_factory=list)
+    share: int = SHARE
 
     @property
     def allowed(self) -> tuple[str, str]:

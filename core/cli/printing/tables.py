@@ -126,8 +126,8 @@ def megabits(bytes_per_s: float) -> str:
 
 def _given(snapshot: Snapshot) -> str:
     """This computer's contributions, in all epochs."""
-    epochs = "1 epoch" if snapshot.me.epochs == 1 else f"{amount(snapshot.me.epochs)} epochs"
-    said = [f"{amount(snapshot.me.samples)} samples in {epochs} of the model" if snapshot.me.samples else "nothing yet"]
+    steps = "1 epoch" if snapshot.me.epochs == 1 else f"{amount(snapshot.me.epochs)} epochs"
+    said = [f"{amount(snapshot.me.samples)} samples in {steps} of the model" if snapshot.me.samples else "nothing yet"]
     for row in snapshot.leaderboard:
         if row.is_me and row.rounds:
             said.append(f"averaged {amount(row.reduced)} numbers in {amount(row.rounds)} rounds")

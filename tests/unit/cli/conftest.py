@@ -33,7 +33,7 @@ from core.storage.settings import Settings
 from tests.unit.control.moderators import NobodyModerates, OneComputer
 
 TRAINING = verdicts.contributing("training", others=2, samples=400, target=1000, epoch=3)
-TRAINING_WORDS = "Training together with 2 others: 400 of 1 000 samples for epoch 4."
+TRAINING_WORDS = "Training together with 2 others: 400 of 1 000 samples for step 4."
 LOSS = LossView("masked-word loss", "nats", baselines={"word frequencies": Score(6.5)})
 
 

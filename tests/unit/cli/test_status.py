@@ -20,7 +20,7 @@ def test_status(running, capsys):
     assert main(["status"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"Contributing. {TRAINING_WORDS}\n")
-    assert "12 345 samples in 2 epochs of the model" in out
+    assert "12 345 samples in 2 steps of the model" in out
     assert main(["status", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["event"], told["code"], told["reason"]) == ("status", "contributing", "training")

@@ -219,7 +219,8 @@ def test_appimage_is_its_runtime_and_what_that_mounts(made, tmp_path):
     names = {path.name for path in (tmp_path / "root").iterdir()}
     assert names == {"AppRun", "potluck", "potluck.desktop", "potluck.svg", ".DirIcon", "usr"}
     for file, launcher in (
-        ({"APPIMAGE": "/home/ada/x"}, "/home/ada/x"),
+        ({"APPIMAGE": "/home/ada/x", "APPDIR": str(tmp_path / "root")}, "/home/ada/x"),
+        ({"APPIMAGE": "/home/ada/terminal", "APPDIR": "/tmp/.mount_terminal"}, str(tmp_path / "root/AppRun")),
         ({"APPIMAGE": ""}, str(tmp_path / "root/AppRun")),
     ):
         words = [tmp_path / "root" / "AppRun", "engine", "a b"]
