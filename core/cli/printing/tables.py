@@ -125,8 +125,8 @@ def megabits(bytes_per_s: float) -> str:
 
 
 def _given(snapshot: Snapshot) -> str:
-    """This computer's contributions, in all epochs."""
-    steps = "1 epoch" if snapshot.me.epochs == 1 else f"{amount(snapshot.me.epochs)} epochs"
+    """This computer's contributions, in all steps."""
+    steps = "1 step" if snapshot.me.epochs == 1 else f"{amount(snapshot.me.epochs)} steps"
     said = [f"{amount(snapshot.me.samples)} samples in {steps} of the model" if snapshot.me.samples else "nothing yet"]
     for row in snapshot.leaderboard:
         if row.is_me and row.rounds:
