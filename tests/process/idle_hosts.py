@@ -58,6 +58,7 @@ async def measured(folder: Path, seconds: float) -> dict[str, IdleFigures]:
     """Figures of each helper, by its name."""
     charter = load_charter(await asyncio.to_thread(founded, folder))
     async with collaboration(charter, folder) as swarm:
+        swarm.share = 100  # as a person's computer has it
         helpers = {}
         for name, experts in (("none", 0), ("six", HOSTED), ("rest", None)):
             helpers[name] = swarm.join(name, "--helper", "--stay")

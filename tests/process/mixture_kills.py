@@ -117,6 +117,7 @@ async def killed(folder: Path, *, patience_s: float) -> KillFigures:
     """Make a mixture, wait until all of it lives and is saved, and kill half of it."""
     charter: Charter = load_charter(await asyncio.to_thread(founded, folder, RECIPE))
     async with collaboration(charter, folder) as swarm:
+        swarm.share = 100  # what is measured is the whole speed
         engines = []
         for number in range(ENGINES):
             trains = number % 2 == 0
