@@ -441,7 +441,7 @@
   </message>
   <message>
    <source>30 % of the time, less when it is warm; a card rests while you are there.</source>
-   <translation>30 % der Zeit, weniger, wenn es warm ist; eine Karte ruht, solange Sie da sind.</translation>
+   <translation>30 % der Zeit, weniger, wenn es warm ist; eine Karte ruht, solange jemand da ist.</translation>
   </message>
   <message>
    <source>; {name} alone {right}</source>
@@ -617,7 +617,7 @@
   </message>
   <message>
    <source>A number that your home says</source>
-   <translation>Eine Zahl, die Ihr Haus sagt</translation>
+   <translation>Eine Zahl, die das eigene Haus sagt</translation>
   </message>
   <message>
    <source>A package names a file outside of its folder: {name}.</source>
@@ -753,7 +753,7 @@
   </message>
   <message>
    <source>Add another backbone first.</source>
-   <translation>Nehmen Sie zuerst ein anderes Backbone auf.</translation>
+   <translation>Zuerst ein anderes Backbone aufnehmen.</translation>
   </message>
   <message>
    <source>Add another moderator first.</source>
@@ -781,11 +781,11 @@
   </message>
   <message>
    <source>All of the time, behind your programs; a card rests while you are there.</source>
-   <translation>Die ganze Zeit, hinter Ihren Programmen; eine Karte ruht, solange Sie da sind.</translation>
+   <translation>Die ganze Zeit, hinter den anderen Programmen; eine Karte ruht, solange jemand da ist.</translation>
   </message>
   <message>
    <source>All of the time, the card also while you are there.</source>
-   <translation>Die ganze Zeit, die Karte auch, solange Sie da sind.</translation>
+   <translation>Die ganze Zeit, die Karte auch dann, wenn jemand da ist.</translation>
   </message>
   <message>
    <source>All others are on this computer, so no port has to be open.</source>
@@ -921,7 +921,7 @@
   </message>
   <message>
    <source>Ask for a new link.</source>
-   <translation>Bitten Sie um einen neuen Link.</translation>
+   <translation>Um einen neuen Link bitten.</translation>
   </message>
   <message>
    <source>Ask for the file that potluck directory --make has written.</source>
@@ -937,7 +937,7 @@
   </message>
   <message>
    <source>Ask the moderators, and start it with --stand-in on a computer that takes part.</source>
-   <translation>Fragen Sie die Moderatoren, und starten Sie es mit --stand-in auf einem Rechner, der mitmacht.</translation>
+   <translation>Die Moderatoren fragen, und es mit --stand-in auf einem Rechner starten, der mitmacht.</translation>
   </message>
   <message>
    <source>Ask the organiser for a complete one.</source>
@@ -1053,7 +1053,7 @@
   </message>
   <message>
    <source>Bring back a copy of it, or start the backbone again to begin with an empty one.</source>
-   <translation>Bring eine Kopie davon zurück, oder starte das Backbone neu, um mit einer leeren zu beginnen.</translation>
+   <translation>Eine Kopie davon zurückbringen, oder das Backbone neu starten, um mit einer leeren zu beginnen.</translation>
   </message>
   <message>
    <source>Bring back a copy of it.</source>
@@ -1173,7 +1173,7 @@
   </message>
   <message>
    <source>Check that it is a file that belongs to you.</source>
-   <translation>Bitte prüfen, ob es eine Datei ist, die Ihnen gehört.</translation>
+   <translation>Bitte prüfen, ob es eine Datei ist, die dem eigenen Benutzerkonto gehört.</translation>
   </message>
   <message>
    <source>Check that the file belongs to you.</source>
@@ -1201,11 +1201,11 @@
   </message>
   <message>
    <source>Check the connection, and the proxy if there is one (HTTPS_PROXY), then try again. Without internet: potluck training-part get --from FOLDER</source>
-   <translation>Prüfen Sie die Verbindung und, wenn es einen gibt, den Proxy (HTTPS_PROXY), und versuchen Sie es dann noch einmal. Ohne Internet: potluck training-part get --from ORDNER</translation>
+   <translation>Die Verbindung prüfen und, wenn es einen gibt, den Proxy (HTTPS_PROXY), dann noch einmal versuchen. Ohne Internet: potluck training-part get --from ORDNER</translation>
   </message>
   <message>
    <source>Check the connection, and the proxy if there is one (HTTPS_PROXY): it goes on where it was.</source>
-   <translation>Prüfen Sie die Verbindung und, falls es einen gibt, den Proxy (HTTPS_PROXY): Es geht dort weiter, wo es war.</translation>
+   <translation>Die Verbindung prüfen und, falls es einen gibt, den Proxy (HTTPS_PROXY): Es geht dort weiter, wo es war.</translation>
   </message>
   <message>
    <source>Check the disk.</source>
@@ -1477,7 +1477,7 @@
   </message>
   <message>
    <source>Correct it.</source>
-   <translation>Berichtige es.</translation>
+   <translation>Bitte berichtigen.</translation>
   </message>
   <message>
    <source>Cosine</source>
@@ -1569,7 +1569,7 @@
   </message>
   <message>
    <source>Data wait: your rules forbid the network now.</source>
-   <translation>Die Daten warten: Ihre Regeln erlauben das Netz jetzt nicht.</translation>
+   <translation>Die Daten warten: Die eigenen Regeln erlauben das Netz jetzt nicht.</translation>
   </message>
   <message>
    <source>Data wait: {name} has changed while it was read. It is read again from its start.</source>
@@ -1613,7 +1613,7 @@
   </message>
   <message>
    <source>Do not trust this file.</source>
-   <translation>Dieser Datei sollten Sie nicht trauen.</translation>
+   <translation>Dieser Datei nicht trauen.</translation>
   </message>
   <message>
    <source>Do not use it; ask the organiser for the collaboration's link again.</source>
@@ -1669,7 +1669,7 @@
   </message>
   <message>
    <source>End that program.</source>
-   <translation>Beende dieses Programm.</translation>
+   <translation>Dieses Programm beenden.</translation>
   </message>
   <message>
    <source>End {computer}</source>
@@ -1721,7 +1721,7 @@
   </message>
   <message>
    <source>Fill it on a computer with a connection, or leave --from out.</source>
-   <translation>Füllen Sie ihn auf einem Rechner mit Verbindung, oder lassen Sie --from weg.</translation>
+   <translation>Ihn auf einem Rechner mit Verbindung füllen, oder --from weglassen.</translation>
   </message>
   <message>
    <source>Finding out which files of {name} are meant took this computer too long or too much memory.</source>
@@ -1805,7 +1805,7 @@
   </message>
   <message>
    <source>Free some space where {folder} lies, then try again: what is here already is kept.</source>
-   <translation>Schaffen Sie Platz, wo {folder} liegt, und versuchen Sie es dann noch einmal: Was schon hier ist, bleibt.</translation>
+   <translation>Platz schaffen, wo {folder} liegt, dann noch einmal versuchen: Was schon hier ist, bleibt.</translation>
   </message>
   <message>
    <source>Free some space.</source>
@@ -1821,7 +1821,7 @@
   </message>
   <message>
    <source>Friends can come in from anywhere: your router leads them here. Your provider may change the address; then make a new link.</source>
-   <translation>Freunde kommen von überall herein: Ihr Router führt sie hierher. Der Anbieter kann die Adresse ändern; dann einen neuen Link machen.</translation>
+   <translation>Freunde kommen von überall herein: Der eigene Router führt sie hierher. Der Anbieter kann die Adresse ändern; dann einen neuen Link machen.</translation>
   </message>
   <message>
    <source>From a &amp;folder…</source>
@@ -1841,11 +1841,11 @@
   </message>
   <message>
    <source>Get another build: potluck training-part</source>
-   <translation>Holen Sie eine andere Fassung: potluck training-part</translation>
+   <translation>Eine andere Fassung holen: potluck training-part</translation>
   </message>
   <message>
    <source>Get another build: potluck training-part get --build cpu</source>
-   <translation>Holen Sie eine andere Fassung: potluck training-part get --build cpu</translation>
+   <translation>Eine andere Fassung holen: potluck training-part get --build cpu</translation>
   </message>
   <message>
    <source>Get it again from where it was made public.</source>
@@ -1857,11 +1857,11 @@
   </message>
   <message>
    <source>Get it in the window, or with: potluck training-part get</source>
-   <translation>Holen Sie ihn im Fenster, oder mit: potluck training-part get</translation>
+   <translation>Ihn im Fenster holen, oder mit: potluck training-part get</translation>
   </message>
   <message>
    <source>Get it with: potluck training-part get</source>
-   <translation>Holen Sie es mit: potluck training-part get</translation>
+   <translation>Holen mit: potluck training-part get</translation>
   </message>
   <message>
    <source>Get the training part…</source>
@@ -1893,7 +1893,7 @@
   </message>
   <message>
    <source>Give a name of the leaderboard, or a key.</source>
-   <translation>Nennen Sie einen Namen aus der Rangliste oder einen Schlüssel.</translation>
+   <translation>Einen Namen aus der Rangliste oder einen Schlüssel nennen.</translation>
   </message>
   <message>
    <source>Give a sentence or two.</source>
@@ -1929,7 +1929,7 @@
   </message>
   <message>
    <source>Give name and password in HTTPS_PROXY, as in http://NAME:PASSWORD@HOST:PORT</source>
-   <translation>Geben Sie Name und Passwort in HTTPS_PROXY an, wie in http://NAME:PASSWORT@RECHNER:PORT</translation>
+   <translation>Name und Passwort in HTTPS_PROXY angeben, wie in http://NAME:PASSWORT@RECHNER:PORT</translation>
   </message>
   <message>
    <source>Give text in which more words differ.</source>
@@ -1949,7 +1949,7 @@
   </message>
   <message>
    <source>Give the whole link of the other one: potluck://...</source>
-   <translation>Geben Sie den ganzen Link des anderen an: potluck://...</translation>
+   <translation>Den ganzen Link des anderen angeben: potluck://...</translation>
   </message>
   <message>
    <source>Give yourself the right to read it, or other credentials.</source>
@@ -2001,7 +2001,7 @@
   </message>
   <message>
    <source>Have it make another key.</source>
-   <translation>Lassen Sie es einen anderen Schlüssel machen.</translation>
+   <translation>Es einen anderen Schlüssel machen lassen.</translation>
   </message>
   <message>
    <source>Heat and noise</source>
@@ -2145,7 +2145,7 @@
   </message>
   <message>
    <source>Install Potluck again, or pip beside it.</source>
-   <translation>Installieren Sie Potluck neu, oder pip daneben.</translation>
+   <translation>Potluck neu installieren, oder pip daneben.</translation>
   </message>
   <message>
    <source>Install it where Potluck is: pip install {package}</source>
@@ -2305,7 +2305,7 @@
   </message>
   <message>
    <source>It lives on this computer only, and ends where you join others.</source>
-   <translation>Es lebt nur auf diesem Rechner und endet, sobald Sie bei anderen mitmachen.</translation>
+   <translation>Es lebt nur auf diesem Rechner und endet mit dem Beitritt zu anderen.</translation>
   </message>
   <message>
    <source>It must be {allowed}.</source>
@@ -2365,7 +2365,7 @@
   </message>
   <message>
    <source>It was not kept: you have two newer proposals open, or something else was decided.</source>
-   <translation>Es wurde nicht aufgehoben: Zwei neuere Vorschläge von Ihnen sind offen, oder etwas anderes wurde entschieden.</translation>
+   <translation>Es wurde nicht aufgehoben: Zwei neuere eigene Vorschläge sind offen, oder etwas anderes wurde entschieden.</translation>
   </message>
   <message>
    <source>It works well as it is. Connections would start a little faster with</source>
@@ -2513,7 +2513,7 @@
   </message>
   <message>
    <source>Leave it out.</source>
-   <translation>Lass es weg.</translation>
+   <translation>Bitte weglassen.</translation>
   </message>
   <message>
    <source>Leave it out: it is damaged, or made to do harm.</source>
@@ -2533,7 +2533,7 @@
   </message>
   <message>
    <source>Leave the table [experts] out.</source>
-   <translation>Lass die Tabelle [experts] weg.</translation>
+   <translation>Die Tabelle [experts] weglassen.</translation>
   </message>
   <message>
    <source>Leave this collaboration?</source>
@@ -2545,7 +2545,7 @@
   </message>
   <message>
    <source>Leave tokenizer out.</source>
-   <translation>Lass tokenizer weg.</translation>
+   <translation>Bitte tokenizer weglassen.</translation>
   </message>
   <message>
    <source>Leave words out that are far from the blanks.</source>
@@ -2673,7 +2673,7 @@
   </message>
   <message>
    <source>List them with: potluck requests</source>
-   <translation>Zeigen Sie sie mit: potluck requests</translation>
+   <translation>Alle zeigt: potluck requests</translation>
   </message>
   <message>
    <source>List those that hold with: {listing}</source>
@@ -2697,7 +2697,7 @@
   </message>
   <message>
    <source>Look at the lines above.</source>
-   <translation>Sehen Sie in die Zeilen darüber.</translation>
+   <translation>Die Zeilen darüber ansehen.</translation>
   </message>
   <message>
    <source>Look at the one that goes on…</source>
@@ -2717,7 +2717,7 @@
   </message>
   <message>
    <source>Look for one with: potluck update</source>
-   <translation>Sehen Sie nach mit: potluck update</translation>
+   <translation>Nachsehen mit: potluck update</translation>
   </message>
   <message>
    <source>Look into this computer, run programs on it, or have it do more than you allow: your hours and limits are kept by this program alone.</source>
@@ -2765,7 +2765,7 @@
   </message>
   <message>
    <source>Make one with: potluck backup</source>
-   <translation>Eine Sicherung machen Sie mit: potluck backup</translation>
+   <translation>Eine Sicherung macht: potluck backup</translation>
   </message>
   <message>
    <source>May Potluck use this computer?</source>
@@ -3001,7 +3001,7 @@
   </message>
   <message>
    <source>Name the folder in which the files lie.</source>
-   <translation>Nennen Sie den Ordner, in dem die Dateien liegen.</translation>
+   <translation>Den Ordner nennen, in dem die Dateien liegen.</translation>
   </message>
   <message>
    <source>Name the folder of a collaboration: it holds {manifest} and {authority}.</source>
@@ -3337,7 +3337,7 @@
   </message>
   <message>
    <source>Nothing has changed: you have signed that, or something else was decided meanwhile.</source>
-   <translation>Nichts hat sich geändert: Das haben Sie schon unterschrieben, oder inzwischen wurde etwas anderes entschieden.</translation>
+   <translation>Nichts hat sich geändert: Die eigene Unterschrift war schon da, oder inzwischen wurde etwas anderes entschieden.</translation>
   </message>
   <message>
    <source>Nothing has to be done: the key is then kept in a file that only you can read.</source>
@@ -3357,7 +3357,7 @@
   </message>
   <message>
    <source>Nothing of it is kept then; your texts stay as they are.</source>
-   <translation>Dann bleibt nichts davon; Ihre Texte bleiben, wie sie sind.</translation>
+   <translation>Dann bleibt nichts davon; die eigenen Texte bleiben, wie sie sind.</translation>
   </message>
   <message>
    <source>Nothing of this kind.</source>
@@ -3429,11 +3429,11 @@
   </message>
   <message>
    <source>Only computers in your home can come in: your provider, or a second router, shares one address among several homes. A provider with IPv6, or a rented server, would change that.</source>
-   <translation>Nur Rechner in Ihrem Heimnetz kommen herein: Ihr Anbieter oder ein zweiter Router teilt eine Adresse unter mehreren Haushalten. Ein Anbieter mit IPv6 oder ein gemieteter Server würde das ändern.</translation>
+   <translation>Nur Rechner im eigenen Heimnetz kommen herein: Der Anbieter oder ein zweiter Router teilt eine Adresse unter mehreren Haushalten. Ein Anbieter mit IPv6 oder ein gemieteter Server würde das ändern.</translation>
   </message>
   <message>
    <source>Only computers in your home can come in: your router opens no port by itself. Allow UPnP in the router, and look again; or forward the two ports that are told in the end, and name the address that others call.</source>
-   <translation>Nur Rechner in Ihrem Heimnetz kommen herein: Ihr Router öffnet von selbst keinen Port. Im Router UPnP erlauben und noch einmal nachsehen; oder die zwei Ports weiterleiten, die am Ende genannt werden, und die Adresse nennen, die andere aufrufen.</translation>
+   <translation>Nur Rechner im eigenen Heimnetz kommen herein: Der Router öffnet von selbst keinen Port. Im Router UPnP erlauben und noch einmal nachsehen; oder die zwei Ports weiterleiten, die am Ende genannt werden, und die Adresse nennen, die andere aufrufen.</translation>
   </message>
   <message>
    <source>Only in these &amp;hours:</source>
@@ -3865,7 +3865,7 @@
   </message>
   <message>
    <source>Quit Potluck and repeat this: it is not used any more.</source>
-   <translation>Beenden Sie Potluck und wiederholen Sie dies: Er wird nicht mehr benutzt.</translation>
+   <translation>Potluck beenden und dies wiederholen: Er wird nicht mehr benutzt.</translation>
   </message>
   <message>
    <source>Quit Potluck, then in a terminal: pip uninstall potluck</source>
@@ -4017,7 +4017,7 @@
   </message>
   <message>
    <source>Restore a backup of it: potluck restore --help</source>
-   <translation>Stellen Sie eine Sicherung davon wieder her: potluck restore --help</translation>
+   <translation>Eine Sicherung davon zurückspielen: potluck restore --help</translation>
   </message>
   <message>
    <source>Restore a backup.</source>
@@ -4029,7 +4029,7 @@
   </message>
   <message>
    <source>Resume contributing, then try again.</source>
-   <translation>Tragen Sie wieder bei, und versuchen Sie es dann noch einmal.</translation>
+   <translation>Das Mitrechnen fortsetzen, dann noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Resuming…</source>
@@ -4037,7 +4037,7 @@
   </message>
   <message>
    <source>Retire one first.</source>
-   <translation>Setzen Sie zuerst eines zur Ruhe.</translation>
+   <translation>Zuerst eines zur Ruhe setzen.</translation>
   </message>
   <message>
    <source>Role</source>
@@ -4089,7 +4089,7 @@
   </message>
   <message>
    <source>Say it in {letters} letters.</source>
-   <translation>Sagen Sie es in {letters} Buchstaben.</translation>
+   <translation>Es in {letters} Buchstaben sagen.</translation>
   </message>
   <message>
    <source>Say it in {most}.</source>
@@ -4105,7 +4105,7 @@
   </message>
   <message>
    <source>Say whom they are for: --yes N or --no N</source>
-   <translation>Sagen Sie, für wen sie sind: --yes N oder --no N</translation>
+   <translation>Angeben, für wen sie sind: --yes N oder --no N</translation>
   </message>
   <message>
    <source>Say yes or no.</source>
@@ -4125,11 +4125,11 @@
   </message>
   <message>
    <source>See that PostgreSQL runs there and lets Potluck in.</source>
-   <translation>Sorge dafür, dass PostgreSQL dort läuft und Potluck einlässt.</translation>
+   <translation>Dafür sorgen, dass PostgreSQL dort läuft und Potluck einlässt.</translation>
   </message>
   <message>
    <source>See that this computer's clock is right, and try again later or in another network.</source>
-   <translation>Sehen Sie nach, ob die Uhr dieses Rechners richtig geht, und versuchen Sie es später oder in einem anderen Netz noch einmal.</translation>
+   <translation>Nachsehen, ob die Uhr dieses Rechners richtig geht, und es später oder in einem anderen Netz noch einmal versuchen.</translation>
   </message>
   <message>
    <source>See the recipes that come along.</source>
@@ -4165,7 +4165,7 @@
   </message>
   <message>
    <source>Send it to those whom you invite, or let them scan it.</source>
-   <translation>Schicken Sie ihn denen, die Sie einladen, oder lassen Sie ihn scannen.</translation>
+   <translation>Ihn den Eingeladenen schicken oder scannen lassen.</translation>
   </message>
   <message>
    <source>Send this text to those who make Potluck, if you want it mended: they do not have it. Your folders and links are left out of it.</source>
@@ -4185,7 +4185,7 @@
   </message>
   <message>
    <source>Set the clock, then: potluck update</source>
-   <translation>Stellen Sie die Uhr, dann: potluck update</translation>
+   <translation>Die Uhr stellen, dann: potluck update</translation>
   </message>
   <message>
    <source>Set this computer's clock.</source>
@@ -4293,11 +4293,11 @@
   </message>
   <message>
    <source>Since you came it went from {before} to {now} {guesses} right.</source>
-   <translation>Seit Sie dabei sind, stieg es von {before} auf {now} {guesses} richtig.</translation>
+   <translation>Seit dem Beitritt stieg es von {before} auf {now} {guesses} richtig.</translation>
   </message>
   <message>
    <source>Since you came its loss went from {before} to {now}.</source>
-   <translation>Seit Sie dabei sind, ging sein Verlust von {before} auf {now}.</translation>
+   <translation>Seit dem Beitritt ging sein Verlust von {before} auf {now}.</translation>
   </message>
   <message>
    <source>Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete.</source>
@@ -4329,7 +4329,7 @@
   </message>
   <message>
    <source>Somebody whom you trust may have a list: a file, or an address. Potluck has none of its own, and asks nobody before you open one.</source>
-   <translation>Jemand, dem Sie vertrauen, hat vielleicht eine Liste: eine Datei oder eine Adresse. Potluck hat keine eigene und fragt niemanden, bevor Sie eine öffnen.</translation>
+   <translation>Eine Person des Vertrauens hat vielleicht eine Liste: eine Datei oder eine Adresse. Potluck hat keine eigene und fragt niemanden, bevor eine geöffnet wird.</translation>
   </message>
   <message>
    <source>Something is missing here: {name}</source>
@@ -4489,15 +4489,15 @@
   </message>
   <message>
    <source>Take another index or network; if it stays so, tell the people who make Potluck.</source>
-   <translation>Nehmen Sie eine andere Quelle oder ein anderes Netz; bleibt es so, sagen Sie es denen, die Potluck machen.</translation>
+   <translation>Eine andere Quelle oder ein anderes Netz nehmen; bleibt es so, denen Bescheid geben, die Potluck machen.</translation>
   </message>
   <message>
    <source>Take another index, in pip's settings (PIP_INDEX_URL), or a folder: potluck training-part get --from FOLDER</source>
-   <translation>Nehmen Sie eine andere Quelle, in den Einstellungen von pip (PIP_INDEX_URL), oder einen Ordner: potluck training-part get --from ORDNER</translation>
+   <translation>Eine andere Quelle nehmen, in den Einstellungen von pip (PIP_INDEX_URL), oder einen Ordner: potluck training-part get --from ORDNER</translation>
   </message>
   <message>
    <source>Take four words or more that you draw by chance, {least} to {most} letters together.</source>
-   <translation>Nehmen Sie vier oder mehr zufällig gezogene Wörter, zusammen {least} bis {most} Zeichen.</translation>
+   <translation>Vier oder mehr zufällig gezogene Wörter nehmen, zusammen {least} bis {most} Zeichen.</translation>
   </message>
   <message>
    <source>Take part with: potluck join LINK, or try it out with: potluck demo</source>
@@ -4505,7 +4505,7 @@
   </message>
   <message>
    <source>Take the one for the processor: potluck training-part get --build cpu</source>
-   <translation>Nehmen Sie die für den Prozessor: potluck training-part get --build cpu</translation>
+   <translation>Die für den Prozessor nehmen: potluck training-part get --build cpu</translation>
   </message>
   <message>
    <source>Take your account out?</source>
@@ -5025,7 +5025,7 @@
   </message>
   <message>
    <source>The graphics card rests while {program} runs, as you chose.</source>
-   <translation>Die Grafikkarte ruht, solange {program} läuft, wie Sie es gewählt haben.</translation>
+   <translation>Die Grafikkarte ruht wie gewünscht, solange {program} läuft.</translation>
   </message>
   <message>
    <source>The graphics card took more than {watts} W. Potluck continues in a minute or two.</source>
@@ -5273,7 +5273,7 @@
   </message>
   <message>
    <source>The model, as numbers, files that the collaboration names by their digest, such as a vocabulary, and text to learn from, from the addresses that you saw before you joined. Never programs: new code comes with a new version of Potluck only, which the people who make it have signed.</source>
-   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die Sie vor dem Beitritt gesehen haben. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die unterschrieben ist von denen, die es machen.</translation>
+   <translation>Das Modell, in Zahlen, Dateien, die das Projekt mit ihrem Fingerabdruck nennt, etwa ein Wortschatz, und Lerntext von den Adressen, die vor dem Beitritt zu sehen waren. Nie Programme: Neuer Code kommt nur mit einer neuen Version von Potluck, die unterschrieben ist von denen, die es machen.</translation>
   </message>
   <message>
    <source>The moderators have changed as often as they can.</source>
@@ -5289,11 +5289,11 @@
   </message>
   <message>
    <source>The moderators have ended {collaboration}, and name another one that goes on. Nothing is computed for that one before you say yes. Thank you for what you gave. {words}</source>
-   <translation>Die Moderatoren haben {collaboration} beendet und nennen ein anderes Projekt, das weitergeht. Dafür wird nichts gerechnet, bevor Sie zustimmen. Vielen Dank für Ihren Beitrag. {words}</translation>
+   <translation>Die Moderatoren haben {collaboration} beendet und nennen ein anderes Projekt, das weitergeht. Dafür wird ohne Zustimmung nichts gerechnet. Vielen Dank für den Beitrag. {words}</translation>
   </message>
   <message>
    <source>The moderators have ended {collaboration}. Thank you for what you gave to it. {words}</source>
-   <translation>Die Moderatoren haben {collaboration} beendet. Vielen Dank für Ihren Beitrag dazu. {words}</translation>
+   <translation>Die Moderatoren haben {collaboration} beendet. Vielen Dank für den Beitrag dazu. {words}</translation>
   </message>
   <message>
    <source>The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}</source>
@@ -5777,7 +5777,7 @@
   </message>
   <message>
    <source>The training part here belongs to another version of Potluck. Get the new one.</source>
-   <translation>Der Trainingsteil hier gehört zu einer anderen Version von Potluck. Holen Sie den neuen.</translation>
+   <translation>Der Trainingsteil hier gehört zu einer anderen Version von Potluck. Den neuen holen.</translation>
   </message>
   <message>
    <source>The training part is being downloaded already.</source>
@@ -5789,7 +5789,7 @@
   </message>
   <message>
    <source>The training part is damaged: a file is missing, or has another size. Get it again.</source>
-   <translation>Der Trainingsteil ist beschädigt: Eine Datei fehlt oder hat eine andere Größe. Holen Sie ihn neu.</translation>
+   <translation>Der Trainingsteil ist beschädigt: Eine Datei fehlt oder hat eine andere Größe. Ihn neu holen.</translation>
   </message>
   <message>
    <source>The training part is here: this computer can train.</source>
@@ -6017,7 +6017,7 @@
   </message>
   <message>
    <source>There you answer people who ask to be let in, too.</source>
-   <translation>Dort antworten Sie auch denen, die um Zutritt bitten.</translation>
+   <translation>Dort lassen sich auch Bitten um Zutritt beantworten.</translation>
   </message>
   <message>
    <source>These are {count} letters.</source>
@@ -6341,7 +6341,7 @@
   </message>
   <message>
    <source>This is the computer that you are at.</source>
-   <translation>Das ist der Rechner selbst, an dem Sie sitzen.</translation>
+   <translation>Das ist dieser Rechner selbst.</translation>
   </message>
   <message>
    <source>This is the key of another collaboration.</source>
@@ -6349,7 +6349,7 @@
   </message>
   <message>
    <source>This is the link by which you came in; it lets in others, too.</source>
-   <translation>Das ist der Link, mit dem Sie gekommen sind; er lässt auch andere herein.</translation>
+   <translation>Dieser Link hat diesen Rechner hereingelassen; er lässt auch andere herein.</translation>
   </message>
   <message>
    <source>This line is not a question: {error}.</source>
@@ -6385,7 +6385,7 @@
   </message>
   <message>
    <source>This one goes on. Tell the people who make Potluck, with what potluck doctor says.</source>
-   <translation>Diese läuft weiter. Sagen Sie denen Bescheid, die Potluck machen, mit dem, was potluck doctor sagt.</translation>
+   <translation>Diese läuft weiter. Denen Bescheid geben, die Potluck machen, mit dem, was potluck doctor sagt.</translation>
   </message>
   <message>
    <source>This passphrase does not open the key, or the key is damaged.</source>
@@ -6617,11 +6617,11 @@
   </message>
   <message>
    <source>Try again another day: your invitation stays as it is.</source>
-   <translation>Versuchen Sie es an einem anderen Tag noch einmal: Ihre Einladung bleibt, wie sie ist.</translation>
+   <translation>An einem anderen Tag noch einmal versuchen: Die Einladung bleibt, wie sie ist.</translation>
   </message>
   <message>
    <source>Try again in a minute.</source>
-   <translation>Versuche es in einer Minute noch einmal.</translation>
+   <translation>In einer Minute noch einmal versuchen.</translation>
   </message>
   <message>
    <source>Try again in a moment.</source>
@@ -6633,7 +6633,7 @@
   </message>
   <message>
    <source>Try again later, or in another network. If it stays so, tell the people who make Potluck.</source>
-   <translation>Versuchen Sie es später oder in einem anderen Netz noch einmal. Bleibt es so, sagen Sie denen Bescheid, die Potluck machen.</translation>
+   <translation>Später oder in einem anderen Netz noch einmal versuchen. Bleibt es so, denen Bescheid geben, die Potluck machen.</translation>
   </message>
   <message>
    <source>Try again later.</source>
@@ -6641,7 +6641,7 @@
   </message>
   <message>
    <source>Try again later: it goes on where it was. Behind a proxy, set HTTPS_PROXY.</source>
-   <translation>Versuchen Sie es später noch einmal: Es geht dort weiter, wo es war. Hinter einem Proxy setzen Sie HTTPS_PROXY.</translation>
+   <translation>Später noch einmal versuchen: Es geht dort weiter, wo es war. Hinter einem Proxy HTTPS_PROXY setzen.</translation>
   </message>
   <message>
    <source>Try again when it has less to do, or name another source.</source>
@@ -6669,7 +6669,7 @@
   </message>
   <message>
    <source>Try it on another member's.</source>
-   <translation>Versuchen Sie es auf dem Rechner eines anderen Mitglieds.</translation>
+   <translation>Es auf dem Rechner eines anderen Mitglieds versuchen.</translation>
   </message>
   <message>
    <source>Try now</source>
@@ -6701,15 +6701,15 @@
   </message>
   <message>
    <source>Type again: potluck moderate page</source>
-   <translation>Geben Sie noch einmal ein: potluck moderate page</translation>
+   <translation>Noch einmal eingeben: potluck moderate page</translation>
   </message>
   <message>
    <source>Type it as it was when the key was sealed, or take another copy of it.</source>
-   <translation>Geben Sie sie so ein wie beim Versiegeln, oder nehmen Sie eine andere Kopie des Schlüssels.</translation>
+   <translation>Sie so eingeben wie beim Versiegeln, oder eine andere Kopie des Schlüssels nehmen.</translation>
   </message>
   <message>
    <source>Type: chmod 600 {file}</source>
-   <translation>Gib ein: chmod 600 {file}</translation>
+   <translation>Eingeben: chmod 600 {file}</translation>
   </message>
   <message>
    <source>Unlock the keyring (and unset POTLUCK_KEYRING), then start Potluck again. {also}</source>
@@ -6741,7 +6741,7 @@
   </message>
   <message>
    <source>Update Potluck here.</source>
-   <translation>Aktualisiere Potluck hier.</translation>
+   <translation>Potluck hier aktualisieren.</translation>
   </message>
   <message>
    <source>Update Potluck, and look at it again.</source>
@@ -6785,7 +6785,7 @@
   </message>
   <message>
    <source>Use printable letters.</source>
-   <translation>Nehmen Sie druckbare Buchstaben.</translation>
+   <translation>Druckbare Buchstaben nehmen.</translation>
   </message>
   <message>
    <source>Use the card {name} again</source>
@@ -6813,7 +6813,7 @@
   </message>
   <message>
    <source>Wait a minute and try again: what is here already is kept.</source>
-   <translation>Warten Sie eine Minute und versuchen Sie es noch einmal: Was schon hier ist, bleibt.</translation>
+   <translation>Eine Minute warten und noch einmal versuchen: Was schon hier ist, bleibt.</translation>
   </message>
   <message>
    <source>Wait a moment.</source>
@@ -6845,7 +6845,7 @@
   </message>
   <message>
    <source>Wait until the other window or command is ready.</source>
-   <translation>Warten Sie, bis das andere Fenster oder der andere Befehl fertig ist.</translation>
+   <translation>Warten, bis das andere Fenster oder der andere Befehl fertig ist.</translation>
   </message>
   <message>
    <source>Waiting</source>
@@ -6985,7 +6985,7 @@
   </message>
   <message>
    <source>What you gave stays in the model.</source>
-   <translation>Was Sie gegeben haben, bleibt im Modell.</translation>
+   <translation>Der eigene Beitrag bleibt im Modell.</translation>
   </message>
   <message>
    <source>What you got by signing in lets nobody in any more.</source>
@@ -7149,7 +7149,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Write HOST:PORT, as the backbone has told it.</source>
-   <translation>Schreiben Sie HOST:PORT, wie das Backbone es genannt hat.</translation>
+   <translation>HOST:PORT schreiben, wie das Backbone es genannt hat.</translation>
   </message>
   <message>
    <source>Write KEY=VALUE: --set optimizer.learning_rate=0.002</source>
@@ -7217,7 +7217,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Write one name a line there.</source>
-   <translation>Schreibe dort einen Namen je Zeile hinein.</translation>
+   <translation>Dort einen Namen je Zeile hineinschreiben.</translation>
   </message>
   <message>
    <source>Write them as {"threads": 2}.</source>
@@ -7257,31 +7257,31 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>You can make further links at any time, and shut somebody out. Your own computer needs none.</source>
-   <translation>Weitere Links lassen sich jederzeit machen, und jemand ausschließen. Ihr eigener Rechner braucht keinen.</translation>
+   <translation>Jederzeit lassen sich weitere Links machen und Mitglieder ausschließen. Der eigene Rechner braucht keinen Link.</translation>
   </message>
   <message>
    <source>You founded it, and take no part in it now.</source>
-   <translation>Von Ihnen gegründet; Sie machen gerade nicht mit.</translation>
+   <translation>Selbst gegründet; dieser Rechner macht gerade nicht mit.</translation>
   </message>
   <message>
    <source>You founded it, but its backbone does not run: {why}</source>
-   <translation>Von Ihnen gegründet, aber sein Backbone läuft nicht: {why}</translation>
+   <translation>Selbst gegründet, aber sein Backbone läuft nicht: {why}</translation>
   </message>
   <message>
    <source>You founded it. Its backbone is off: nobody new comes in, the others train on for 4 days.</source>
-   <translation>Von Ihnen gegründet. Sein Backbone ist aus: Niemand Neues kommt herein, die anderen trainieren 4 Tage weiter.</translation>
+   <translation>Selbst gegründet. Sein Backbone ist aus: Niemand Neues kommt herein, die anderen trainieren 4 Tage weiter.</translation>
   </message>
   <message>
    <source>You founded it: its backbone on this computer stops too, and the others train on for 4 days without it. You can come back here, with all that was given.</source>
-   <translation>Sie haben es gegründet: Sein Backbone auf diesem Rechner hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Sie können hierher zurückkommen, mit allem, was gegeben wurde.</translation>
+   <translation>Selbst gegründet: Sein Backbone auf diesem Rechner hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Eine Rückkehr ist möglich, mit allem, was gegeben wurde.</translation>
   </message>
   <message>
    <source>You founded it: its backbone, which lets others in, runs as long as Potluck does.</source>
-   <translation>Von Ihnen gegründet: Sein Backbone, das andere hereinlässt, läuft, solange Potluck läuft.</translation>
+   <translation>Selbst gegründet: Sein Backbone, das andere hereinlässt, läuft, solange Potluck läuft.</translation>
   </message>
   <message>
    <source>You founded it: its backbone, which lets others in, starts with Potluck.</source>
-   <translation>Von Ihnen gegründet: Sein Backbone, das andere hereinlässt, startet mit Potluck.</translation>
+   <translation>Selbst gegründet: Sein Backbone, das andere hereinlässt, startet mit Potluck.</translation>
   </message>
   <message>
    <source>You gave nothing yet</source>
@@ -7297,11 +7297,11 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>You have asked too often.</source>
-   <translation>Sie haben zu oft gefragt.</translation>
+   <translation>Es gab zu viele Anfragen.</translation>
   </message>
   <message>
    <source>You have left {collaboration}. What you gave stays in its model.</source>
-   <translation>Sie haben {collaboration} verlassen. Was Sie gegeben haben, bleibt im Modell.</translation>
+   <translation>Dieser Rechner hat {collaboration} verlassen. Sein Beitrag bleibt im Modell.</translation>
   </message>
   <message>
    <source>You sign in at {site}, in your browser.</source>
@@ -7353,11 +7353,11 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Your meter says less than {limit}. Potluck continues when it has said more for a minute.</source>
-   <translation>Ihr Zähler sagt weniger als {limit}. Potluck macht weiter, wenn er eine Minute lang mehr gesagt hat.</translation>
+   <translation>Der eigene Zähler sagt weniger als {limit}. Potluck macht weiter, wenn er eine Minute lang mehr gesagt hat.</translation>
   </message>
   <message>
    <source>Your meter says more than {limit}. Potluck continues when it has said less for a minute.</source>
-   <translation>Ihr Zähler sagt mehr als {limit}. Potluck macht weiter, wenn er eine Minute lang weniger gesagt hat.</translation>
+   <translation>Der eigene Zähler sagt mehr als {limit}. Potluck macht weiter, wenn er eine Minute lang weniger gesagt hat.</translation>
   </message>
   <message>
    <source>Your name</source>
@@ -7365,7 +7365,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Your settings, your key and the models that are here stay in {folder}: delete that, too, if nothing is to stay.</source>
-   <translation>Ihre Einstellungen, Ihr Schlüssel und die Modelle hier bleiben in {folder}: Auch das löschen, wenn nichts bleiben soll.</translation>
+   <translation>Die Einstellungen, der Schlüssel und die Modelle hier bleiben in {folder}: Auch das löschen, wenn nichts bleiben soll.</translation>
   </message>
   <message>
    <source>Your software centre removes it, or in a terminal: sudo apt purge potluck</source>
@@ -7377,7 +7377,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Your team {team} is number {rank} of {all}.</source>
-   <translation>Ihr Team {team} ist Nummer {rank} von {all}.</translation>
+   <translation>Das eigene Team {team} ist Nummer {rank} von {all}.</translation>
   </message>
   <message>
    <source>Your token of the hub has letters that a token cannot have.</source>
@@ -7789,7 +7789,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>such as the power that your roof has to spare</source>
-   <translation>etwa die Leistung, die Ihr Dach übrig hat</translation>
+   <translation>etwa die Leistung, die das eigene Dach übrig hat</translation>
   </message>
   <message>
    <source>take {name} from the moderators</source>
@@ -8077,7 +8077,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{epochs} of the model's steps have your work in them: {samples} samples, in {duration} of contributing.</source>
-   <translation>In {epochs} Schritten des Modells steckt Ihre Arbeit: {samples} Beispiele, in {duration} Mitrechnen.</translation>
+   <translation>In {epochs} Schritten des Modells steckt Arbeit dieses Rechners: {samples} Beispiele, in {duration} Mitrechnen.</translation>
   </message>
   <message>
    <source>{error}.</source>
@@ -8205,7 +8205,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{money} in your money</source>
-   <translation>{money} in Ihrer Währung</translation>
+   <translation>{money} in der eigenen Währung</translation>
   </message>
   <message>
    <source>{names} decides alone who is shut out, and whether everybody goes back to an earlier model.</source>
@@ -8277,7 +8277,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{name} is founded. Send this link to those who may join.</source>
-   <translation>{name} ist gegründet. Schicken Sie diesen Link denen, die mitmachen dürfen.</translation>
+   <translation>{name} ist gegründet. Diesen Link denen schicken, die mitmachen dürfen.</translation>
   </message>
   <message>
    <source>{name} is held until {until}.</source>
@@ -8353,7 +8353,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{name}, signed {moment} by the key {fingerprint}. Compare that with the one that its maker shows you.</source>
-   <translation>{name}, unterschrieben {moment} mit dem Schlüssel {fingerprint}. Vergleichen Sie ihn mit dem, den Ihnen der Macher zeigt.</translation>
+   <translation>{name}, unterschrieben {moment} mit dem Schlüssel {fingerprint}. Ihn mit dem vergleichen, den der Macher zeigt.</translation>
   </message>
   <message>
    <source>{name}, {role}, peer {peer}, at step {epoch}, {samples} samples in this one</source>
@@ -8557,7 +8557,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{size} become free, and this computer trains no more. What you gave is kept.</source>
-   <translation>{size} werden frei, und dieser Rechner trainiert nicht mehr. Was Sie gegeben haben, bleibt.</translation>
+   <translation>{size} werden frei, und dieser Rechner trainiert nicht mehr. Sein Beitrag bleibt.</translation>
   </message>
   <message>
    <source>{size} here for training</source>

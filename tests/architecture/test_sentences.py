@@ -14,6 +14,12 @@ MISSING_MOST = {"potluck_de": 0}
 FURTHER_MISSING_MOST = 100
 """Who adds a sentence need not know each language: until a release, which has all, it is English there."""
 HINT = "translations are found by the template: give the values after it"
+ADDRESS = re.compile(
+    r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b"
+    r"|\b(?:[Dd]u|[Dd]ich|[Dd]eine?[mnrs]?|[Ee]uch|[Ee]uer)\b"
+    r"|^(?:Aktualisiere|Beende|Berichtige|Bring|Gib|Lass|Nimm|Prüfe|Schreibe|Sorge|Starte|Versuche|Wähle|Warte)\b"
+)
+"""German to the reader; "Sie" at the beginning of a sentence may be they, or she, and so may "Ihr"."""
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +73,10 @@ def test_every_sentence_is_translated(found, language):
     most = MISSING_MOST.get(language.stem, FURTHER_MISSING_MOST)
     assert len(found - known) <= most, "run python -m app.translations, and translate what it lists"
     assert known - found == set(), "run python -m app.translations"
+
+
+def test_german_sentences_address_nobody():
+    for sentence, said in catalogues.translations(catalogues.FOLDER / "potluck_de.ts").items():
+        assert not ADDRESS.search(said), f"see German words in docs/glossary.md: {said}"
+        you = re.search(r"\b[Yy]ou", sentence)
+        assert not you or not re.search(r"^Sie\b|\bIhr(?:e[mnrs]?)?\b", said), f"German words: {said}"
