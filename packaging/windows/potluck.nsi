@@ -38,7 +38,7 @@ ManifestDPIAware true
 LangString atLogin ${LANG_ENGLISH} "Start at login, hidden beside the clock"
 LangString atLogin ${LANG_GERMAN} "Bei der Anmeldung starten, verborgen neben der Uhr"
 LangString alsoData ${LANG_ENGLISH} "Also delete the models, your key and the settings in$\n$0 ?$\nWithout the key you cannot go on as the same member."
-LangString alsoData ${LANG_GERMAN} "Auch die Modelle, Ihren Schlüssel und die Einstellungen löschen in$\n$0 ?$\nOhne den Schlüssel können Sie nicht als dasselbe Mitglied weitermachen."
+LangString alsoData ${LANG_GERMAN} "Auch die Modelle, den Schlüssel und die Einstellungen löschen in$\n$0 ?$\nOhne den Schlüssel lässt sich nicht als dasselbe Mitglied weitermachen."
 
 VIProductVersion "${VERSION}.0"
 VIAddVersionKey /LANG=0 "ProductName" "Potluck"
