@@ -62,15 +62,15 @@ def parser() -> Parser:
         metavar="N",
         help="rounds on a fleet before those that count (default: 8)",
     )
+    for name, about in (
+        ("--ping", "ping through each line of the fleet, before the rounds and beside them"),
+        ("--strangers", "measure rounds among strangers too, clipped and proven, in turns with those among friends"),
+        ("--calls", "measure rounds beside calls of experts too"),
+    ):
+        averaging.add_argument(name, action="store_true", help=about)
     averaging.add_argument(
-        "--ping", action="store_true", help="ping through each line of the fleet, before the rounds and beside them"
+        "--rtt", type=whole(0, 1000), default=0, metavar="MS", help="how long a packet takes there and back"
     )
-    averaging.add_argument(
-        "--strangers",
-        action="store_true",
-        help="measure rounds among strangers too, clipped and proven, in turns with those among friends",
-    )
-    averaging.add_argument("--calls", action="store_true", help="measure rounds beside calls of experts too")
     averaging.add_argument(
         "--hivemind", metavar="PYTHON", help="measure hivemind and gloo too, with this Python, where they are installed"
     )

@@ -13,14 +13,14 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
+from tests.lab import switch
+
+ROOT = Path(__file__).parents[2]
 TOOLS = {
     "ip": "iproute2",
     "tc": "iproute2",
@@ -28,7 +28,6 @@ TOOLS = {
     "conntrack": "conntrack",
     "sysctl": "procps",
 }
-DELAY_TOOLS = {"gcc": "gcc libc6-dev", "ethtool": "ethtool"}
 PUBLIC = ("p1", "p2", "p3")
 HOMES = ("a", "b")
 OUTSIDE = {"p1": "11.1.0.1", "p2": "12.1.0.1", "p3": "13.1.0.1", "ra": "14.1.0.1", "rb": "15.1.0.1"}
@@ -59,7 +58,7 @@ def missing(*, delay: bool = True) -> str | None:
         return "The lab is made of Linux network namespaces."
     if os.geteuid() != 0:
         return "The lab needs root: it makes network namespaces."
-    tools = TOOLS | (DELAY_TOOLS if delay else {})
+    tools = TOOLS | (switch.TOOLS if delay else {})
     lacking = sorted({package for tool, package in tools.items() if shutil.which(tool) is None})
     if lacking:
         return f"The lab needs these Debian packages: {' '.join(lacking)}."
@@ -100,7 +99,6 @@ class Ground:
         self._kinds: dict[str, Kind] = {}
         self._delay: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self._scratch = tempfile.TemporaryDirectory(prefix="potluck-lab-")
         self.rtt_s = 0.0
         self.ipv6: dict[str, str] = {}
         """The IPv6 address of each place, while there are some (`tests.lab.ipv6`)."""
@@ -122,7 +120,6 @@ class Ground:
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait(30)
-        self._scratch.cleanup()
 
     # --- what is where -----------------------------------------------------------------------------------------------
 
@@ -184,7 +181,7 @@ class Ground:
                 self.run(place, "ethtool", "-K", "wan", "tx", state, "gso", state, "tso", state)
             self._ip("inet", f"link set {place} {'nomaster' if rtt_s else 'master br0'}")
         if rtt_s:
-            self._start_delay(rtt_s)
+            self._delay = switch.start_switch(list(OUTSIDE), rtt_s, inside=lambda words: self.inside("inet", words))
 
     def block_tcp(self) -> None:
         """From now on, until `set_home`, no TCP passes between the two homes."""
@@ -198,16 +195,6 @@ class Ground:
         self._ip("inet", f"link set {cable} {'up' if plugged else 'down'}")
 
     # --- inside ------------------------------------------------------------------------------------------------------
-
-    def _start_delay(self, rtt_s: float) -> None:
-        program = Path(self._scratch.name) / "delay"
-        if not program.exists():
-            subprocess.run(["gcc", "-O2", "-o", program, HERE / "delay.c"], check=True)
-        words = self.inside("inet", [str(program), str(rtt_s * 500), *OUTSIDE])
-        self._delay = subprocess.Popen(words, stdout=subprocess.PIPE)
-        assert self._delay.stdout is not None
-        if self._delay.stdout.readline() != b"ready\n":
-            raise RuntimeError("the delaying switch did not start")
 
     def _ip(self, place: str, *lines: str) -> None:
         subprocess.run(

@@ -45,6 +45,8 @@ class AveragingJob(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     warm: int = 0
     """Rounds before those that count: the peers measure their lines meanwhile."""
+    rtt_s: float = 0.0
+    """How long a packet takes there and back, beside the lines."""
     ping: bool = False
     """Whether another program pings through each line meanwhile."""
     strangers: bool = False
@@ -105,7 +107,7 @@ async def measure_fleet(
     """
     bar = bar or ProgressBar(stream=io.StringIO())
     bar.show(0.0, f"starting {len(fleet)} peers on lines of their own")
-    with Lines(fleet) as lines:
+    with Lines(fleet, rtt_s=job.rtt_s) as lines:
         setups = [
             Setup(
                 index=index,
@@ -151,10 +153,10 @@ def check(args: argparse.Namespace) -> None:
             )
         if args.peers is not None:
             raise BadInput("A fleet says how many peers there are.", hint="Leave --peers or --fleet out.")
-    elif args.warm is not None:
-        raise BadInput("Rounds to warm up are for fleets.", hint="Add --fleet, or leave --warm out.")
-    elif args.ping:
-        raise BadInput("Pings go through the lines of a fleet.", hint="Add --fleet, or leave --ping out.")
+    elif args.warm is not None or args.ping or args.rtt:
+        raise BadInput("Only a fleet has lines.", hint="Add --fleet, or leave --warm, --ping and --rtt out.")
+    if args.rtt and args.ping:
+        raise BadInput("Pings come from the hub, which hears nothing with --rtt.", hint="Leave one of them out.")
     if args.strangers and args.codec in FEEDBACK:
         raise BadInput(f"Strangers prove no means that travel as {args.codec}.", hint="Choose another codec.")
     if (args.hivemind is None) != (args.peers_scripts is None):
@@ -175,9 +177,8 @@ async def measure_as_asked(args: argparse.Namespace, bar: ProgressBar) -> Averag
     )
     if args.fleet is not None:
         warm = WARM if args.warm is None else args.warm
-        return await measure_fleet(
-            fleet_of(args.fleet), msgspec.structs.replace(job, warm=warm, ping=args.ping), bar=bar
-        )
+        job = msgspec.structs.replace(job, warm=warm, ping=args.ping, rtt_s=args.rtt / 1000)
+        return await measure_fleet(fleet_of(args.fleet), job, bar=bar)
     return await measure(PEERS if args.peers is None else args.peers, job, bar=bar)
 
 

@@ -13,6 +13,7 @@ from typing import Self
 
 from core.base.problems import UserProblem
 from tests.bench.network.fleets import Computer
+from tests.lab.switch import missing_switch, start_switch
 
 BURST_KIB = 64
 QUEUE_MS = 100
@@ -23,17 +24,20 @@ class Lines:
 
     Args:
         fleet: The computers.
+        rtt_s: How long a packet from one to another takes there and back, beside the lines; the hub hears none then.
 
     Raises:
         UserProblem: they are impossible here; says why.
     """
 
-    def __init__(self, fleet: Sequence[Computer]) -> None:
+    def __init__(self, fleet: Sequence[Computer], *, rtt_s: float = 0.0) -> None:
         self._fleet = fleet
+        self._rtt_s = rtt_s
+        self._switch: subprocess.Popen[bytes] | None = None
         self._prefix = f"plb{os.getpid()}-"
 
     def __enter__(self) -> Self:
-        reason = missing()
+        reason = missing() or (missing_switch() if self._rtt_s else None)
         if reason is not None:
             raise UserProblem(reason, hint="Leave the fleet out to measure on this computer's loopback.")
         self._hub = f"{self._prefix}hub"
@@ -46,6 +50,9 @@ class Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._switch is not None:
+            self._switch.kill()
+            self._switch.communicate()
         for index in range(len(self._fleet)):
             _ip("netns", "del", self._name(index), check=False)
         _ip("netns", "del", self._hub, check=False)
@@ -74,9 +81,14 @@ class Lines:
             _ip("link", "add", "e0", "netns", name, "type", "veth", "peer", "name", port, "netns", hub)
             _ip("-n", name, "addr", "add", f"{self.address(index)}/16", "dev", "e0")
             _ip("-n", name, "link", "set", "e0", "up")
-            _ip("-n", hub, "link", "set", port, "master", "br0", "up")
+            _ip("-n", hub, "link", "set", port, *([] if self._rtt_s else ["master", "br0"]), "up")
             _limit(name, "e0", computer.up_mbit_per_s)
             _limit(hub, port, computer.down_mbit_per_s)
+            if self._rtt_s:
+                _ip("netns", "exec", name, "ethtool", "-K", "e0", "tx", "off", "gso", "off", "tso", "off")
+        if self._rtt_s:
+            ports = [f"v{index}" for index in range(len(self._fleet))]
+            self._switch = start_switch(ports, self._rtt_s, inside=lambda words: self.inside(len(self._fleet), words))
 
 
 def missing() -> str | None:
