@@ -341,7 +341,7 @@
   </message>
   <message>
    <source>&amp;Threads of the processor</source>
-   <translation>Kerne des Pr&amp;ozessors</translation>
+   <translation>Stränge des Pr&amp;ozessors</translation>
   </message>
   <message>
    <source>&amp;Try again</source>
@@ -449,11 +449,11 @@
   </message>
   <message>
    <source>A backbone runs on this charter already.</source>
-   <translation>Mit diesem Projektordner läuft schon ein Backbone.</translation>
+   <translation>Mit diesem Projektordner läuft schon ein Stützpunkt.</translation>
   </message>
   <message>
    <source>A backbone stands in the list twice.</source>
-   <translation>Ein Backbone steht zweimal in der Liste.</translation>
+   <translation>Ein Stützpunkt steht zweimal in der Liste.</translation>
   </message>
   <message>
    <source>A backup cannot lie in the folder that it is of.</source>
@@ -517,7 +517,7 @@
   </message>
   <message>
    <source>A helper averages what others have trained.</source>
-   <translation>Ein Helfer mittelt, was andere trainiert haben.</translation>
+   <translation>Wer hilft, mittelt, was andere trainiert haben.</translation>
   </message>
   <message>
    <source>A hold lasts for 7 days at most.</source>
@@ -753,7 +753,7 @@
   </message>
   <message>
    <source>Add another backbone first.</source>
-   <translation>Zuerst ein anderes Backbone aufnehmen.</translation>
+   <translation>Zuerst einen anderen Stützpunkt aufnehmen.</translation>
   </message>
   <message>
    <source>Add another moderator first.</source>
@@ -773,7 +773,7 @@
   </message>
   <message>
    <source>All computers go back to step {epoch} once enough moderators have agreed. Steps since then are not kept; a later copy can be gone back to in the same way.</source>
-   <translation>Alle Rechner gehen zu Schritt {epoch} zurück, sobald genug Moderatoren zugestimmt haben. Spätere Schritte bleiben nicht erhalten; zu einer späteren Kopie kann man ebenso zurückgehen.</translation>
+   <translation>Alle Rechner gehen zu Schritt {epoch} zurück, sobald genug Personen der Moderation zugestimmt haben. Spätere Schritte bleiben nicht erhalten; zu einer späteren Kopie kann man ebenso zurückgehen.</translation>
   </message>
   <message>
    <source>All cores but one</source>
@@ -937,7 +937,7 @@
   </message>
   <message>
    <source>Ask the moderators, and start it with --stand-in on a computer that takes part.</source>
-   <translation>Die Moderatoren fragen, und es mit --stand-in auf einem Rechner starten, der mitmacht.</translation>
+   <translation>Die Moderation fragen, und ihn mit --stand-in auf einem Rechner starten, der mitmacht.</translation>
   </message>
   <message>
    <source>Ask the organiser for a complete one.</source>
@@ -1053,7 +1053,7 @@
   </message>
   <message>
    <source>Bring back a copy of it, or start the backbone again to begin with an empty one.</source>
-   <translation>Eine Kopie davon zurückbringen, oder das Backbone neu starten, um mit einer leeren zu beginnen.</translation>
+   <translation>Eine Kopie davon zurückbringen, oder den Stützpunkt neu starten, um mit einer leeren zu beginnen.</translation>
   </message>
   <message>
    <source>Bring back a copy of it.</source>
@@ -1093,7 +1093,7 @@
   </message>
   <message>
    <source>By the moderators' list, this backbone lets nobody in.</source>
-   <translation>Nach der Liste der Moderatoren lässt dieses Backbone niemanden herein.</translation>
+   <translation>Nach der Liste der Moderation lässt dieser Stützpunkt niemanden herein.</translation>
   </message>
   <message>
    <source>By the rules</source>
@@ -1109,7 +1109,7 @@
   </message>
   <message>
    <source>By this computer's clock, its pass does not hold now. Waiting for the backbone at {where} to renew it.</source>
-   <translation>Nach der Uhr dieses Rechners gilt sein Ausweis jetzt nicht. Es wird gewartet, bis das Backbone bei {where} ihn erneuert.</translation>
+   <translation>Nach der Uhr dieses Rechners gilt sein Ausweis jetzt nicht. Es wird gewartet, bis der Stützpunkt bei {where} ihn erneuert.</translation>
   </message>
   <message>
    <source>C&amp;ancel</source>
@@ -1549,23 +1549,23 @@
   </message>
   <message>
    <source>Data stalled: {name} has no column {column}. The organiser can mend that.</source>
-   <translation>Keine Daten: {name} hat keine Spalte {column}. Das kann die Organisation in Ordnung bringen.</translation>
+   <translation>Keine Daten: {name} hat keine Spalte {column}. Das kann die Leitung in Ordnung bringen.</translation>
   </message>
   <message>
    <source>Data stalled: {name} holds something else than text. The organiser can mend that.</source>
-   <translation>Keine Daten: {name} enthält etwas anderes als Text. Das kann die Organisation in Ordnung bringen.</translation>
+   <translation>Keine Daten: {name} enthält etwas anderes als Text. Das kann die Leitung in Ordnung bringen.</translation>
   </message>
   <message>
    <source>Data stalled: {name} is damaged. The organiser can mend that.</source>
-   <translation>Keine Daten: {name} ist beschädigt. Das kann die Organisation in Ordnung bringen.</translation>
+   <translation>Keine Daten: {name} ist beschädigt. Das kann die Leitung in Ordnung bringen.</translation>
   </message>
   <message>
    <source>Data stalled: {name} is not there any more. The organiser can mend that.</source>
-   <translation>Keine Daten: {name} ist nicht mehr da. Das kann die Organisation in Ordnung bringen.</translation>
+   <translation>Keine Daten: {name} ist nicht mehr da. Das kann die Leitung in Ordnung bringen.</translation>
   </message>
   <message>
    <source>Data stalled: {name} is not what the organiser has signed. It is asked for again.</source>
-   <translation>Keine Daten: {name} ist nicht, was die Organisation unterschrieben hat. Es wird noch einmal danach gefragt.</translation>
+   <translation>Keine Daten: {name} ist nicht, was die Leitung unterschrieben hat. Es wird noch einmal danach gefragt.</translation>
   </message>
   <message>
    <source>Data wait: your rules forbid the network now.</source>
@@ -1769,7 +1769,7 @@
   </message>
   <message>
    <source>For 7 days nobody who lets people into {name} has answered, and the moderators have said nothing new. Anybody who took part can go on from its model: potluck found --go-on "{name}"</source>
-   <translation>Seit 7 Tagen antwortet niemand, der Rechner in {name} einlässt, und die Moderatoren haben nichts Neues gesagt. Alle, die mitgemacht haben, können mit dem Modell weitermachen: potluck found --go-on "{name}"</translation>
+   <translation>Seit 7 Tagen antwortet niemand, der Rechner in {name} einlässt, und die Moderation hat nichts Neues gesagt. Alle, die mitgemacht haben, können mit dem Modell weitermachen: potluck found --go-on "{name}"</translation>
   </message>
   <message>
    <source>For a computer that starts without anybody, keep the key in a file: potluck startup engine --key-in-file</source>
@@ -1993,7 +1993,7 @@
   </message>
   <message>
    <source>Hand out its link, or stop it and start again.</source>
-   <translation>Seinen Link weitergeben, oder es anhalten und neu starten.</translation>
+   <translation>Seinen Link weitergeben, oder ihn anhalten und neu starten.</translation>
   </message>
   <message>
    <source>Have Potluck keep its things on a drive of this computer: set POTLUCK_HOME.</source>
@@ -2001,7 +2001,7 @@
   </message>
   <message>
    <source>Have it make another key.</source>
-   <translation>Es einen anderen Schlüssel machen lassen.</translation>
+   <translation>Ihn einen anderen Schlüssel machen lassen.</translation>
   </message>
   <message>
    <source>Heat and noise</source>
@@ -2041,7 +2041,7 @@
   </message>
   <message>
    <source>Helps to average: this line is too slow for its own gradients.</source>
-   <translation>Hilft beim Mitteln: Diese Leitung ist zu langsam für eigene Gradienten.</translation>
+   <translation>Hilft beim Mitteln: Diese Verbindung ist zu langsam für eigene Gradienten.</translation>
   </message>
   <message>
    <source>Holds for too long.</source>
@@ -2277,7 +2277,7 @@
   </message>
   <message>
    <source>It is not known yet where its backbone is. Try again once it runs.</source>
-   <translation>Noch ist nicht bekannt, wo sein Backbone ist. Noch einmal versuchen, sobald es läuft.</translation>
+   <translation>Noch ist nicht bekannt, wo sein Stützpunkt ist. Noch einmal versuchen, sobald er läuft.</translation>
   </message>
   <message>
    <source>It is of another collaboration, or of another key.</source>
@@ -2401,7 +2401,7 @@
   </message>
   <message>
    <source>Its moderators let nobody new in.</source>
-   <translation>Die Moderatoren lassen niemand Neues herein.</translation>
+   <translation>Die Moderation lässt niemand Neues herein.</translation>
   </message>
   <message>
    <source>Its name</source>
@@ -2413,7 +2413,7 @@
   </message>
   <message>
    <source>Its organiser starts it with --site, and writes its address into ways.toml.</source>
-   <translation>Wer es gegründet hat, startet es mit --site und schreibt seine Adresse in ways.toml.</translation>
+   <translation>Die Leitung startet ihn mit --site und schreibt die Adresse der Seite in ways.toml.</translation>
   </message>
   <message>
    <source>Join a collaboration</source>
@@ -2601,7 +2601,7 @@
   </message>
   <message>
    <source>Left out of the data: {name}, which is not what the organiser has signed.</source>
-   <translation>Ausgelassen: {name}, das nicht ist, was die Organisation unterschrieben hat.</translation>
+   <translation>Ausgelassen: {name}, das nicht ist, was die Leitung unterschrieben hat.</translation>
   </message>
   <message>
    <source>Left out of the data: {name}, which this computer may not read.</source>
@@ -2649,7 +2649,7 @@
   </message>
   <message>
    <source>List people with: potluck people</source>
-   <translation>Alle Leute zeigt: potluck people</translation>
+   <translation>Alle Mitwirkenden zeigt: potluck people</translation>
   </message>
   <message>
    <source>List them with: potluck account</source>
@@ -3073,27 +3073,27 @@
   </message>
   <message>
    <source>No backbone answers at {where}.</source>
-   <translation>Unter {where} antwortet kein Backbone.</translation>
+   <translation>Unter {where} antwortet kein Stützpunkt.</translation>
   </message>
   <message>
    <source>No backbone answers at {where}. This computer takes part by the pass that it has, which holds until {until}, and asks on.</source>
-   <translation>Kein Backbone antwortet bei {where}. Dieser Rechner macht mit dem Ausweis mit, den er hat und der bis {until} gilt, und fragt weiter.</translation>
+   <translation>Kein Stützpunkt antwortet bei {where}. Dieser Rechner macht mit dem Ausweis mit, den er hat und der bis {until} gilt, und fragt weiter.</translation>
   </message>
   <message>
    <source>No backbone has told of any yet.</source>
-   <translation>Noch hat kein Backbone von einer berichtet.</translation>
+   <translation>Noch hat kein Stützpunkt von einer berichtet.</translation>
   </message>
   <message>
    <source>No backbone is called {words}.</source>
-   <translation>Kein Backbone heißt {words}.</translation>
+   <translation>Kein Stützpunkt heißt {words}.</translation>
   </message>
   <message>
    <source>No backbone of this collaboration has signed this question.</source>
-   <translation>Kein Backbone dieses Projekts hat diese Frage unterschrieben.</translation>
+   <translation>Kein Stützpunkt dieses Projekts hat diese Frage unterschrieben.</translation>
   </message>
   <message>
    <source>No backbone or volunteer that is here has the text. They are asked again in {seconds} s.</source>
-   <translation>Kein Backbone und niemand, der gerade da ist, hat den Text. In {seconds} s wird wieder gefragt.</translation>
+   <translation>Kein Stützpunkt und kein Mitglied, das gerade da ist, hat den Text. In {seconds} s wird wieder gefragt.</translation>
   </message>
   <message>
    <source>No collaboration is called {name}.</source>
@@ -3149,7 +3149,7 @@
   </message>
   <message>
    <source>No moderator has signed this request.</source>
-   <translation>Diese Anfrage hat kein Moderator unterschrieben.</translation>
+   <translation>Diese Anfrage hat niemand aus der Moderation unterschrieben.</translation>
   </message>
   <message>
    <source>No page answers at {site}.</source>
@@ -3225,7 +3225,7 @@
   </message>
   <message>
    <source>Nobody new can come in to {name} then. Those who are in train on for 4 days, and longer once it runs again.</source>
-   <translation>Dann kommt niemand Neues zu {name}. Wer dabei ist, trainiert 4 Tage weiter, und länger, sobald es wieder läuft.</translation>
+   <translation>Dann kommt niemand Neues zu {name}. Wer dabei ist, trainiert 4 Tage weiter, und länger, sobald der Stützpunkt wieder läuft.</translation>
   </message>
   <message>
    <source>Nobody new is let in at present.</source>
@@ -3465,7 +3465,7 @@
   </message>
   <message>
    <source>Open the moderators' pages in the browser</source>
-   <translation>Die Seiten der Moderatoren im Browser öffnen</translation>
+   <translation>Die Seiten der Moderation im Browser öffnen</translation>
   </message>
   <message>
    <source>Open this link in Potluck on your other computer, until {moment}. Send it to nobody: the computer that opens it becomes yours, under your name.</source>
@@ -3497,11 +3497,11 @@
   </message>
   <message>
    <source>Other volunteers are heard at port {port_now} now; port {port} counts from the next start.</source>
-   <translation>Andere Freiwillige hört dieser Rechner jetzt an Port {port_now}; Port {port} gilt ab dem nächsten Start.</translation>
+   <translation>Andere Mitwirkende hört dieser Rechner jetzt an Port {port_now}; Port {port} gilt ab dem nächsten Start.</translation>
   </message>
   <message>
    <source>Other volunteers are heard at port {port_now} now; the next start draws another.</source>
-   <translation>Andere Freiwillige hört dieser Rechner jetzt an Port {port_now}; der nächste Start lost einen anderen aus.</translation>
+   <translation>Andere Mitwirkende hört dieser Rechner jetzt an Port {port_now}; der nächste Start lost einen anderen aus.</translation>
   </message>
   <message>
    <source>Other volunteers can reach this computer directly.</source>
@@ -4037,7 +4037,7 @@
   </message>
   <message>
    <source>Retire one first.</source>
-   <translation>Zuerst eines zur Ruhe setzen.</translation>
+   <translation>Zuerst einen zur Ruhe setzen.</translation>
   </message>
   <message>
    <source>Role</source>
@@ -4357,7 +4357,7 @@
   </message>
   <message>
    <source>Start it once with potluck backbone --charter {folder}, then stop it.</source>
-   <translation>Es einmal mit potluck backbone --charter {folder} starten und wieder beenden.</translation>
+   <translation>Ihn einmal mit potluck backbone --charter {folder} starten und wieder beenden.</translation>
   </message>
   <message>
    <source>Start it with: potluck</source>
@@ -4365,7 +4365,7 @@
   </message>
   <message>
    <source>Start its backbone</source>
-   <translation>Sein Backbone starten</translation>
+   <translation>Seinen Stützpunkt starten</translation>
   </message>
   <message>
    <source>Start one there with: potluck engine - or name its home with --far-home</source>
@@ -4461,11 +4461,11 @@
   </message>
   <message>
    <source>Stop its backbone…</source>
-   <translation>Sein Backbone anhalten…</translation>
+   <translation>Seinen Stützpunkt anhalten…</translation>
   </message>
   <message>
    <source>Stop the backbone of {name}?</source>
-   <translation>Das Backbone von {name} anhalten?</translation>
+   <translation>Den Stützpunkt von {name} anhalten?</translation>
   </message>
   <message>
    <source>Sunday</source>
@@ -4597,7 +4597,7 @@
   </message>
   <message>
    <source>The access pass was not renewed: the backbone's clock is {time} {way} the time of all peers here. Tell the organiser.</source>
-   <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Backbones weicht um {time} ab ({way} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
+   <translation>Der Ausweis wurde nicht erneuert: Die Uhr des Stützpunkts weicht um {time} ab ({way} der Zeit aller anderen hier). Bitte der Leitung sagen.</translation>
   </message>
   <message>
    <source>The account could not be asked about.</source>
@@ -4617,11 +4617,11 @@
   </message>
   <message>
    <source>The backbone answered something unreadable ({status}).</source>
-   <translation>Das Backbone hat Unlesbares geantwortet ({status}).</translation>
+   <translation>Der Stützpunkt hat Unlesbares geantwortet ({status}).</translation>
   </message>
   <message>
    <source>The backbone answered {status} to {path}.</source>
-   <translation>Das Backbone hat auf {path} mit {status} geantwortet.</translation>
+   <translation>Der Stützpunkt hat auf {path} mit {status} geantwortet.</translation>
   </message>
   <message>
    <source>The backbone did not start.</source>
@@ -4633,7 +4633,7 @@
   </message>
   <message>
    <source>The backbone gives false lists of moderators.</source>
-   <translation>Das Backbone gibt falsche Moderatorenlisten aus.</translation>
+   <translation>Der Stützpunkt gibt falsche Listen der Moderation aus.</translation>
   </message>
   <message>
    <source>The backbone has lost its port to another program.</source>
@@ -4641,7 +4641,7 @@
   </message>
   <message>
    <source>The backbone itself cannot be shut out.</source>
-   <translation>Das Backbone selbst kann nicht ausgeschlossen werden.</translation>
+   <translation>Der Stützpunkt selbst kann nicht ausgeschlossen werden.</translation>
   </message>
   <message>
    <source>The backbone lets nobody in at present.</source>
@@ -4657,23 +4657,23 @@
   </message>
   <message>
    <source>The backbone reads that copy.</source>
-   <translation>Das Backbone liest diese Kopie.</translation>
+   <translation>Der Stützpunkt liest diese Kopie.</translation>
   </message>
   <message>
    <source>The backbone tells an address at which no page can be.</source>
-   <translation>Das Backbone nennt eine Adresse, an der keine Seite sein kann.</translation>
+   <translation>Der Stützpunkt nennt eine Adresse, an der keine Seite sein kann.</translation>
   </message>
   <message>
    <source>The backbone tells of another copy than was asked for.</source>
-   <translation>Das Backbone spricht von einer anderen Kopie als der, nach der gefragt wurde.</translation>
+   <translation>Der Stützpunkt spricht von einer anderen Kopie als der, nach der gefragt wurde.</translation>
   </message>
   <message>
    <source>The backbone's answer to {path} is longer than {most} bytes.</source>
-   <translation>Die Antwort des Backbones auf {path} ist länger als {most} Byte.</translation>
+   <translation>Die Antwort des Stützpunkts auf {path} ist länger als {most} Byte.</translation>
   </message>
   <message>
    <source>The backbone's key is damaged.</source>
-   <translation>Der Schlüssel des Backbones ist beschädigt.</translation>
+   <translation>Der Schlüssel des Stützpunkts ist beschädigt.</translation>
   </message>
   <message>
    <source>The backup {file} is damaged.</source>
@@ -5069,7 +5069,7 @@
   </message>
   <message>
    <source>The kept list of whom the moderators have shut out is damaged.</source>
-   <translation>Die aufgehobene Liste derer, die die Moderatoren ausgeschlossen haben, ist beschädigt.</translation>
+   <translation>Die aufgehobene Liste derer, die die Moderation ausgeschlossen hat, ist beschädigt.</translation>
   </message>
   <message>
    <source>The kept pass is not used. {why}</source>
@@ -5077,7 +5077,7 @@
   </message>
   <message>
    <source>The key of this backbone was in wrong hands.</source>
-   <translation>Der Schlüssel dieses Backbones war in falschen Händen.</translation>
+   <translation>Der Schlüssel dieses Stützpunkts war in falschen Händen.</translation>
   </message>
   <message>
    <source>The last 14 days</source>
@@ -5281,27 +5281,27 @@
   </message>
   <message>
    <source>The moderators have ended the passes of the backbone that let {username} in.</source>
-   <translation>Die Moderatoren haben die Ausweise des Backbones beendet, das {username} eingelassen hat.</translation>
+   <translation>Die Moderation hat die Ausweise des Stützpunkts beendet, der {username} eingelassen hat.</translation>
   </message>
   <message>
    <source>The moderators have ended this backbone: it lets nobody in any more.</source>
-   <translation>Die Moderatoren haben dieses Backbone beendet: Es lässt niemanden mehr herein.</translation>
+   <translation>Die Moderation hat diesen Stützpunkt beendet: Er lässt niemanden mehr herein.</translation>
   </message>
   <message>
    <source>The moderators have ended {collaboration}, and name another one that goes on. Nothing is computed for that one before you say yes. Thank you for what you gave. {words}</source>
-   <translation>Die Moderatoren haben {collaboration} beendet und nennen ein anderes Projekt, das weitergeht. Dafür wird ohne Zustimmung nichts gerechnet. Vielen Dank für den Beitrag. {words}</translation>
+   <translation>Die Moderation hat {collaboration} beendet und nennt ein anderes Projekt, das weitergeht. Dafür wird ohne Zustimmung nichts gerechnet. Vielen Dank für den Beitrag. {words}</translation>
   </message>
   <message>
    <source>The moderators have ended {collaboration}. Thank you for what you gave to it. {words}</source>
-   <translation>Die Moderatoren haben {collaboration} beendet. Vielen Dank für den Beitrag dazu. {words}</translation>
+   <translation>Die Moderation hat {collaboration} beendet. Vielen Dank für den Beitrag dazu. {words}</translation>
   </message>
   <message>
    <source>The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}</source>
-   <translation>Die Moderatoren haben alle zu Schritt {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
+   <translation>Die Moderation hat alle zu Schritt {epoch} zurückgehen lassen; was danach kam, zählt nicht mehr. {words}</translation>
   </message>
   <message>
    <source>The moderators have paused {collaboration}: nothing is computed until they go on. {words}</source>
-   <translation>Die Moderatoren haben {collaboration} angehalten: Es wird nichts gerechnet, bis es weitergeht. {words}</translation>
+   <translation>Die Moderation hat {collaboration} angehalten: Es wird nichts gerechnet, bis es weitergeht. {words}</translation>
   </message>
   <message>
    <source>The moderators have shut your account out.</source>
@@ -5309,11 +5309,11 @@
   </message>
   <message>
    <source>The moderators let nobody new in at present.</source>
-   <translation>Die Moderatoren lassen zurzeit niemanden neu herein.</translation>
+   <translation>Die Moderation lässt zurzeit niemanden neu herein.</translation>
   </message>
   <message>
    <source>The moderators say: {words}</source>
-   <translation>Die Moderatoren sagen: {words}</translation>
+   <translation>Die Moderation sagt: {words}</translation>
   </message>
   <message>
    <source>The month's limit for the network is used up. Potluck continues with the next month.</source>
@@ -5325,7 +5325,7 @@
   </message>
   <message>
    <source>The name of a backbone is too long.</source>
-   <translation>Der Name eines Backbones ist zu lang.</translation>
+   <translation>Der Name eines Stützpunkts ist zu lang.</translation>
   </message>
   <message>
    <source>The name of this folder has letters that cannot be shown.</source>
@@ -5333,7 +5333,7 @@
   </message>
   <message>
    <source>The name or address of a backbone cannot be shown.</source>
-   <translation>Name oder Adresse eines Backbones lassen sich nicht anzeigen.</translation>
+   <translation>Name oder Adresse eines Stützpunkts lassen sich nicht anzeigen.</translation>
   </message>
   <message>
    <source>The name {name} belongs to somebody else here.</source>
@@ -5465,7 +5465,7 @@
   </message>
   <message>
    <source>The pass of {username} is another backbone's.</source>
-   <translation>Der Ausweis von {username} ist der eines anderen Backbones.</translation>
+   <translation>Der Ausweis von {username} ist der eines anderen Stützpunkts.</translation>
   </message>
   <message>
    <source>The pass of {username} is not valid yet.</source>
@@ -5597,7 +5597,7 @@
   </message>
   <message>
    <source>The server at the backbone's address cannot prove what time it is.</source>
-   <translation>Der Server an der Adresse des Backbones kann nicht beweisen, wie spät es ist.</translation>
+   <translation>Der Server an der Adresse des Stützpunkts kann nicht beweisen, wie spät es ist.</translation>
   </message>
   <message>
    <source>The server has no file {name}.</source>
@@ -5609,7 +5609,7 @@
   </message>
   <message>
    <source>The settings could not be read, so Potluck pauses: look at them, then resume. The damaged file was kept as {name}.</source>
-   <translation>Die Einstellungen waren nicht lesbar, darum pausiert Potluck: Bitte ansehen, dann fortsetzen. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
+   <translation>Die Einstellungen waren nicht lesbar, darum ist Potluck angehalten: Bitte ansehen, dann fortsetzen. Die beschädigte Datei wurde als {name} aufgehoben.</translation>
   </message>
   <message>
    <source>The settings could not be read; the copy of them is used. The damaged file was kept as {name}.</source>
@@ -5845,7 +5845,7 @@
   </message>
   <message>
    <source>The volunteers' checkpoints do not have the same parameters.</source>
-   <translation>Die Zwischenstände der Freiwilligen haben nicht dieselben Parameter.</translation>
+   <translation>Die Zwischenstände der Mitwirkenden haben nicht dieselben Parameter.</translation>
   </message>
   <message>
    <source>The way to {computer} does not open.</source>
@@ -5909,7 +5909,7 @@
   </message>
   <message>
    <source>There can be {most} backbones.</source>
-   <translation>Es kann {most} Backbones geben.</translation>
+   <translation>Es kann {most} Stützpunkte geben.</translation>
   </message>
   <message>
    <source>There can be {most} mirrors.</source>
@@ -5917,7 +5917,7 @@
   </message>
   <message>
    <source>There can be {most} moderators.</source>
-   <translation>Es kann {most} Leute in der Moderation geben.</translation>
+   <translation>Es kann {most} Personen in der Moderation geben.</translation>
   </message>
   <message>
    <source>There is memory for {count} experts.</source>
@@ -6033,19 +6033,19 @@
   </message>
   <message>
    <source>They have ended the collaboration, and name one that goes on: {words}</source>
-   <translation>Sie haben das Projekt beendet und nennen eines, das weitergeht: {words}</translation>
+   <translation>Die Moderation hat das Projekt beendet und nennt eines, das weitergeht: {words}</translation>
   </message>
   <message>
    <source>They have ended the collaboration: {words}</source>
-   <translation>Sie haben das Projekt beendet: {words}</translation>
+   <translation>Die Moderation hat das Projekt beendet: {words}</translation>
   </message>
   <message>
    <source>They have paused the collaboration: {words}</source>
-   <translation>Sie haben das Projekt angehalten: {words}</translation>
+   <translation>Die Moderation hat das Projekt angehalten: {words}</translation>
   </message>
   <message>
    <source>They say: {words}</source>
-   <translation>Sie sagen: {words}</translation>
+   <translation>Die Moderation sagt: {words}</translation>
   </message>
   <message>
    <source>This Potluck runs with a Python that has torch: nothing has to be downloaded.</source>
@@ -6065,15 +6065,15 @@
   </message>
   <message>
    <source>This backbone has no page on which moderators sign in.</source>
-   <translation>Dieses Backbone hat keine Seite, auf der sich Moderatoren anmelden.</translation>
+   <translation>Dieser Stützpunkt hat keine Seite, auf der sich die Moderation anmeldet.</translation>
   </message>
   <message>
    <source>This backbone has no ports yet.</source>
-   <translation>Dieses Backbone hat noch keine Ports.</translation>
+   <translation>Dieser Stützpunkt hat noch keine Ports.</translation>
   </message>
   <message>
    <source>This backbone lets nobody in, by the moderators' list.</source>
-   <translation>Nach der Liste der Moderatoren lässt dieses Backbone niemanden herein.</translation>
+   <translation>Nach der Liste der Moderation lässt dieser Stützpunkt niemanden herein.</translation>
   </message>
   <message>
    <source>This can only be on or off.</source>
@@ -6129,7 +6129,7 @@
   </message>
   <message>
    <source>This computer has a network: its router's line may be dead, or theirs, or a firewall blocks this program.</source>
-   <translation>Dieser Rechner hat Netz: Vielleicht ist die Leitung des Routers tot oder die der anderen, oder eine Firewall hält dieses Programm auf.</translation>
+   <translation>Dieser Rechner hat Netz: Vielleicht ist der Anschluss des Routers tot oder der der anderen, oder eine Firewall hält dieses Programm auf.</translation>
   </message>
   <message>
    <source>This computer has averaged nobody's parts since it started.</source>
@@ -6457,7 +6457,7 @@
   </message>
   <message>
    <source>Threads that train</source>
-   <translation>Kerne, die trainieren</translation>
+   <translation>Stränge, die trainieren</translation>
   </message>
   <message>
    <source>Three volunteers on this computer train a small model together, at low priority. Nothing leaves this computer; you can join others at any time.</source>
@@ -7049,7 +7049,7 @@
   </message>
   <message>
    <source>Where the shards lie beside their index, leave the address out: the backbone gives them.</source>
-   <translation>Wo die Stücke neben ihrem Verzeichnis liegen, die Adresse weglassen: Das Backbone gibt sie.</translation>
+   <translation>Wo die Stücke neben ihrem Verzeichnis liegen, die Adresse weglassen: Der Stützpunkt gibt sie.</translation>
   </message>
   <message>
    <source>Where updates lie answers too slowly, so nothing was changed.</source>
@@ -7149,7 +7149,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>Write HOST:PORT, as the backbone has told it.</source>
-   <translation>HOST:PORT schreiben, wie das Backbone es genannt hat.</translation>
+   <translation>HOST:PORT schreiben, wie der Stützpunkt es genannt hat.</translation>
   </message>
   <message>
    <source>Write KEY=VALUE: --set optimizer.learning_rate=0.002</source>
@@ -7265,23 +7265,23 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>You founded it, but its backbone does not run: {why}</source>
-   <translation>Selbst gegründet, aber sein Backbone läuft nicht: {why}</translation>
+   <translation>Selbst gegründet, aber sein Stützpunkt läuft nicht: {why}</translation>
   </message>
   <message>
    <source>You founded it. Its backbone is off: nobody new comes in, the others train on for 4 days.</source>
-   <translation>Selbst gegründet. Sein Backbone ist aus: Niemand Neues kommt herein, die anderen trainieren 4 Tage weiter.</translation>
+   <translation>Selbst gegründet. Sein Stützpunkt ist aus: Niemand Neues kommt herein, die anderen trainieren 4 Tage weiter.</translation>
   </message>
   <message>
    <source>You founded it: its backbone on this computer stops too, and the others train on for 4 days without it. You can come back here, with all that was given.</source>
-   <translation>Selbst gegründet: Sein Backbone auf diesem Rechner hält auch an, und die anderen trainieren 4 Tage ohne es weiter. Eine Rückkehr ist möglich, mit allem, was gegeben wurde.</translation>
+   <translation>Selbst gegründet: Sein Stützpunkt auf diesem Rechner hält auch an, und die anderen trainieren 4 Tage ohne ihn weiter. Eine Rückkehr ist möglich, mit allem, was gegeben wurde.</translation>
   </message>
   <message>
    <source>You founded it: its backbone, which lets others in, runs as long as Potluck does.</source>
-   <translation>Selbst gegründet: Sein Backbone, das andere hereinlässt, läuft, solange Potluck läuft.</translation>
+   <translation>Selbst gegründet: Sein Stützpunkt, der andere hereinlässt, läuft, solange Potluck läuft.</translation>
   </message>
   <message>
    <source>You founded it: its backbone, which lets others in, starts with Potluck.</source>
-   <translation>Selbst gegründet: Sein Backbone, das andere hereinlässt, startet mit Potluck.</translation>
+   <translation>Selbst gegründet: Sein Stützpunkt, der andere hereinlässt, startet mit Potluck.</translation>
   </message>
   <message>
    <source>You gave nothing yet</source>
@@ -7521,7 +7521,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>end all passes that the backbone {name} has given</source>
-   <translation>alle Ausweise beenden, die das Backbone {name} ausgegeben hat</translation>
+   <translation>alle Ausweise beenden, die der Stützpunkt {name} ausgegeben hat</translation>
   </message>
   <message>
    <source>end the collaboration: {words}</source>
@@ -7573,11 +7573,11 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>have the backbone {name} let nobody in any more</source>
-   <translation>das Backbone {name} lässt niemanden mehr herein</translation>
+   <translation>der Stützpunkt {name} lässt niemanden mehr herein</translation>
   </message>
   <message>
    <source>have the backbone {name} let people in, at {words}</source>
-   <translation>das Backbone {name} lässt Leute herein, unter {words}</translation>
+   <translation>der Stützpunkt {name} lässt Leute herein, unter {words}</translation>
   </message>
   <message>
    <source>have {count} of them agree</source>
@@ -7649,7 +7649,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>make {name} a moderator</source>
-   <translation>{name} wird Moderator</translation>
+   <translation>{name} in die Moderation aufnehmen</translation>
   </message>
   <message>
    <source>memory ran out</source>
@@ -7793,7 +7793,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>take {name} from the moderators</source>
-   <translation>{name} ist kein Moderator mehr</translation>
+   <translation>{name} aus der Moderation nehmen</translation>
   </message>
   <message>
    <source>taken by the processor, or by the card that computes</source>
@@ -7805,7 +7805,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>the backbone and other volunteers</source>
-   <translation>das Backbone und andere Freiwillige</translation>
+   <translation>der Stützpunkt und andere Mitwirkende</translation>
   </message>
   <message>
    <source>the battery</source>
@@ -8237,15 +8237,15 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{name} asked on {day} whether all moderators can still sign. Not yet signed: {names}.</source>
-   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können. Noch nicht unterschrieben: {names}.</translation>
+   <translation>{name} hat am {day} gefragt, ob alle aus der Moderation noch unterschreiben können. Noch nicht unterschrieben: {names}.</translation>
   </message>
   <message>
    <source>{name} asked on {day} whether all moderators can still sign. {names} have not for 7 days: if they are gone, put others in their place.</source>
-   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können. Seit 7 Tagen nicht unterschrieben: {names}. Wenn sie nicht mehr da sind, sollten andere an ihre Stelle treten.</translation>
+   <translation>{name} hat am {day} gefragt, ob alle aus der Moderation noch unterschreiben können. Seit 7 Tagen nicht unterschrieben: {names}. Wenn sie nicht mehr da sind, sollten andere an ihre Stelle treten.</translation>
   </message>
   <message>
    <source>{name} asked on {day} whether all moderators can still sign: all have.</source>
-   <translation>{name} hat am {day} gefragt, ob alle Moderatoren noch unterschreiben können: Alle haben es getan.</translation>
+   <translation>{name} hat am {day} gefragt, ob alle aus der Moderation noch unterschreiben können: Alle haben es getan.</translation>
   </message>
   <message>
    <source>{name} cannot be read: {why}.</source>
@@ -8533,7 +8533,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{share} from {source}</source>
-   <translation>{share} von {source}</translation>
+   <translation>{share}: {source}</translation>
   </message>
   <message>
    <source>{share} of the numbers, {rounds} rounds</source>
@@ -8633,7 +8633,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{threads} of {cores} processor threads, at low priority{cards}</source>
-   <translation>{threads} von {cores} Prozessor-Threads, mit geringem Vorrang{cards}</translation>
+   <translation>{threads} von {cores} Strängen des Prozessors, mit geringem Vorrang{cards}</translation>
   </message>
   <message>
    <source>{time} is not a valid length of time.</source>
@@ -8745,7 +8745,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{whose} does not answer and this computer's pass has ended: it trains alone, and its work may not be kept.</source>
-   <translation>{whose} antwortet nicht, und der Pass dieses Rechners ist abgelaufen: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
+   <translation>{whose} antwortet nicht, und der Ausweis dieses Rechners ist abgelaufen: Er trainiert allein, und seine Arbeit geht vielleicht verloren.</translation>
   </message>
   <message>
    <source>{whose} does not answer, nor does any other: this computer trains alone, and its work may not be kept.</source>
@@ -8801,7 +8801,7 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   </message>
   <message>
    <source>{words} is not the address of a backbone.</source>
-   <translation>{words} ist nicht die Adresse eines Backbones.</translation>
+   <translation>{words} ist nicht die Adresse eines Stützpunkts.</translation>
   </message>
   <message>
    <source>{words} is not the number of a copy.</source>

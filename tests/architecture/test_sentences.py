@@ -20,6 +20,8 @@ ADDRESS = re.compile(
     r"|^(?:Aktualisiere|Beende|Berichtige|Bring|Gib|Lass|Nimm|Prüfe|Schreibe|Sorge|Starte|Versuche|Wähle|Warte)\b"
 )
 """German to the reader; "Sie" at the beginning of a sentence may be they, or she, and so may "Ihr"."""
+SECOND_WORD = re.compile(r"Backbone|Computer|Freiwillig|Moderator|Organisation|Thread|\bPass\b|[Pp]ausier")
+"""German for an idea that has another word in docs/glossary.md."""
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +82,11 @@ def test_german_sentences_address_nobody():
         assert not ADDRESS.search(said), f"see German words in docs/glossary.md: {said}"
         you = re.search(r"\b[Yy]ou", sentence)
         assert not you or not re.search(r"^Sie\b|\bIhr(?:e[mnrs]?)?\b", said), f"German words: {said}"
+
+
+def test_german_has_one_word_for_each_idea():
+    packaged = (catalogues.ROOT / "packaging/linux/org.potluck.Potluck.metainfo.xml").read_text(encoding="utf-8")
+    german = re.findall(r'<\w+ xml:lang="de">(.*)</', packaged)
+    assert german
+    for said in (*german, *catalogues.translations(catalogues.FOLDER / "potluck_de.ts").values()):
+        assert not SECOND_WORD.search(said), f"see German words in docs/glossary.md: {said}"
