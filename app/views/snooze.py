@@ -36,7 +36,6 @@ class PauseMenu:
         self.menu = menu
         self._what = what
         self._store = store
-        self._intents = intents
         self._toggle = menu.addAction("")
         self._toggle.triggered.connect(lambda: intents.switch(what, on=self._is_off))
         add_lengths(menu.addMenu(text.tr("Pause &for")), what, intents)

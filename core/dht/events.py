@@ -22,7 +22,6 @@ class RecordStored:
     """A record of this peer is now held by `replicas` peers, perhaps including this one."""
 
     key: Key
-    subkey: bytes
     replicas: int
 
 

@@ -160,7 +160,7 @@ class ReadWrite:
                 if operation.broken_route:
                     self._memory.forget_route(key)
                 if not isinstance(operation, _StoreAgain):
-                    return [RecordStored(key, record.subkey, operation.accepted[record.subkey]) for record in records]
+                    return [RecordStored(key, operation.accepted[record.subkey]) for record in records]
         return []
 
     def _read(self, reading: ReadOperation, now: float) -> list[Output]:

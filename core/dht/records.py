@@ -247,10 +247,6 @@ class RecordStore:
         """
         return self._records.get(key, {}).get(tag_of(record.subkey)) == record
 
-    def owners(self, key: Key) -> Mapping[PeerId, int]:
-        """Number of records under a key, by owner."""
-        return self._owners_of.get(key, {})
-
     def expire(self, now: float) -> float | None:
         """Forget expired records; returns the next expiration, Unix seconds."""
         now_ms = int(now * 1000)

@@ -1,12 +1,11 @@
 """Finds the experts with the highest scores for a sample, as far as it is known who lives.
 
 The score of a place is the sum of what the gate gives for each of its coordinates, so the best places are found
-without looking at all of them.  `best_places` is exact; `beam_search`, Algorithm 1 of Learning@home, is not where a
-grid has gaps.
+without looking at all of them.  `best_places` is exact; Algorithm 1 of Learning@home is not where a grid has gaps.
 """
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -64,23 +63,3 @@ def best_places(scores: Scores, living: Living, grid: ExpertGrid, count: int) ->
             total = score + own[coordinate]
             heapq.heappush(waiting, (-(total + most), (*prefix, coordinate), total))
     return found
-
-
-def beam_search(scores: Scores, active: Callable[[Place], Sequence[int]], count: int) -> list[tuple[float, Place]]:
-    """Algorithm 1 of Learning@home: of each dimension's prefixes only the `count` best are followed.
-
-    Args:
-        scores: The gate's.
-        active: Coordinates that follow a prefix, `ActiveSuffixes` of the paper; the first dimension is taken whole.
-        count: k of the paper.
-    """
-    beam = _top([(score, (coordinate,)) for coordinate, score in enumerate(scores[0])], count)
-    for own in scores[1:]:
-        beam = _top(
-            [(score + own[after], (*prefix, after)) for score, prefix in beam for after in active(prefix)], count
-        )
-    return beam
-
-
-def _top(candidates: list[tuple[float, Place]], count: int) -> list[tuple[float, Place]]:
-    return heapq.nsmallest(count, candidates, key=lambda one: (-one[0], one[1]))

@@ -42,7 +42,6 @@ class PunchAgreed:
     """Both sides have exchanged their offers; a punch may begin."""
 
     peer: PeerId
-    relay: PeerId
     attempt: int
     """This peer's attempt; 0: the other side began."""
     theirs: PunchOffer
@@ -229,7 +228,7 @@ class Circuits:
         endpoint = CircuitEndpoint(circuit, now=now, trace=self._trace, carried=self._carried)
         self.opened[circuit] = OpenedCircuit(endpoint, peer, called=attempt is not None, relays=relays)
         outputs = self._settle(endpoint.attach(relay, 0, now), now)
-        return [*outputs, CircuitOpened(circuit, peer, relay, attempt is not None, attempt or 0)]
+        return [*outputs, CircuitOpened(circuit, peer, attempt is not None, attempt or 0)]
 
     def _accepted(self, sender: PeerId, message: CircuitAccepted, now: float) -> list[CircuitsOutput]:
         opening = self._opening[message.circuit]
@@ -244,7 +243,7 @@ class Circuits:
         if theirs is None or theirs.nonce != opening.offer.nonce:
             return [*outputs, opening.failed("no punch")]
         agreed = PunchAgreed(
-            peer=opening.peer, relay=sender, attempt=opening.attempt, theirs=theirs, mine=opening.offer, at=now,
+            peer=opening.peer, attempt=opening.attempt, theirs=theirs, mine=opening.offer, at=now,
             carried=message.carried,
         )  # fmt: skip
         return [*outputs, agreed]
@@ -263,9 +262,7 @@ class Circuits:
             outputs += self._add(message.circuit, peer, sender, _named(theirs, self._me), now, attempt=None)
         if theirs is not None and offer is not None:
             at = now + (offer.one_way_ms + theirs.one_way_ms) / 1000
-            agreed = PunchAgreed(
-                peer=peer, relay=sender, attempt=0, theirs=theirs, mine=offer, at=at, carried=message.carried
-            )
+            agreed = PunchAgreed(peer=peer, attempt=0, theirs=theirs, mine=offer, at=at, carried=message.carried)
             outputs.append(agreed)
         return outputs
 

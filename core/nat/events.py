@@ -3,7 +3,7 @@
 The owner (the network host) owns sockets; the machine decides.  Every attempt has a number that the machine chose.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 from core.base.ids import PeerId
@@ -269,7 +269,6 @@ class CircuitOpened:
 
     circuit: bytes
     peer: PeerId
-    relay: PeerId
     called: bool
     """Whether this peer opened it and is the client in TLS."""
     attempt: int = 0
@@ -320,7 +319,6 @@ class RelayLost:
     """A reservation has ended; the machine looks for another one."""
 
     relay: PeerId
-    reason: str = field(default="")
 
 
 NatOutput = (

@@ -147,10 +147,10 @@ class Reservations:
         match event:
             case Received(sender=sender, message=Reserved() as message) if sender in self.candidates:
                 self.candidates[sender].grant(message, now)
-            case Received(sender=sender, message=Unreserved(reason=reason)):
-                return self._fail(sender, reason, now, refused=True)
-            case Lost(peer=peer, reason=reason):
-                return self._fail(peer, reason, now, refused=False)
+            case Received(sender=sender, message=Unreserved()):
+                return self._fail(sender, now, refused=True)
+            case Lost(peer=peer):
+                return self._fail(peer, now, refused=False)
             case Tick():
                 return self.settle(now)
         return []
@@ -163,7 +163,7 @@ class Reservations:
         for peer, candidate in self.candidates.items():
             silent = candidate.asked_at is not None and now >= candidate.asked_at + ASK_S
             if silent or (candidate.until is not None and now >= candidate.until):
-                outputs += self._give_up(peer, candidate, "silent", now, refused=False)
+                outputs += self._give_up(peer, candidate, now, refused=False)
             elif candidate.until is not None and candidate.asked_at is None and now >= candidate.renew_at:
                 outputs += self._ask(peer, candidate, now)
         while self._missing > 0 and (best := self._best(now)) is not None:
@@ -183,21 +183,19 @@ class Reservations:
         candidate.asked_at = now
         return [AddAddress(peer, candidate.address), Send(peer, Reserve())]
 
-    def _fail(self, peer: PeerId, reason: str, now: float, *, refused: bool) -> list[Output]:
+    def _fail(self, peer: PeerId, now: float, *, refused: bool) -> list[Output]:
         candidate = self.candidates.get(peer)
         if candidate is None or candidate.is_idle:
             return []
-        return [*self._give_up(peer, candidate, reason, now, refused=refused), *self.settle(now)]
+        return [*self._give_up(peer, candidate, now, refused=refused), *self.settle(now)]
 
-    def _give_up(
-        self, peer: PeerId, candidate: _RelayCandidate, reason: str, now: float, *, refused: bool
-    ) -> list[Output]:
+    def _give_up(self, peer: PeerId, candidate: _RelayCandidate, now: float, *, refused: bool) -> list[Output]:
         lost = candidate.until is not None
         candidate.asked_at = candidate.until = None
         back_off_s = BACK_OFF_S if refused else min(BACK_OFF_S, BACK_OFF_FIRST_S * 2 ** min(candidate.failures, 10))
         candidate.failures += 1
         candidate.excluded_until = now + back_off_s * self._random.uniform(0.5, 1.0)
-        return [RelayLost(peer, reason)] if lost else []
+        return [RelayLost(peer)] if lost else []
 
     def _make_room(self) -> bool:
         """Forget the worst candidate without a reservation or a pending request."""

@@ -45,7 +45,7 @@ class Board:
     ) -> Sequence[Any]:
         assert subkey is not None
         self.records[key] = Record(subkey, value, int(1000 * (now + lifetime_s)), bytes(64))
-        return [RecordStored(key, subkey, 3)]
+        return [RecordStored(key, 3)]
 
 
 class Connected:

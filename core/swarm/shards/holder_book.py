@@ -1,6 +1,6 @@
 """Who holds which shard, as far as it was told or seen, and of which there are the fewest copies."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
 
 from core.base.ids import PeerId
@@ -69,10 +69,6 @@ class HolderBook:
     def count(self, name: ShardName) -> int:
         """Number of other peers that hold a shard."""
         return self._counts[name.source][name.number]
-
-    def counts(self, source: int) -> Sequence[int]:
-        """Number of other peers that hold each shard of a source."""
-        return self._counts[source]
 
     def holders(self, name: ShardName) -> list[PeerId]:
         """Other peers that hold a shard, in an order that says nothing."""

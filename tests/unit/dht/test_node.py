@@ -56,7 +56,7 @@ def meet(node, *numbers, now=NOW):
 def test_alone_it_stores_for_itself_and_reads_it_back():
     node, _ = make()
     assert node.deadline is None
-    assert node.store(KEY, b"a", lifetime_s=60, now=NOW) == [RecordStored(KEY, bytes(node.me), 1)]
+    assert node.store(KEY, b"a", lifetime_s=60, now=NOW) == [RecordStored(KEY, 1)]
     [found] = node.get(KEY, NOW)
     assert isinstance(found, Found)
     assert [(r.owner, r.value, r.expiration) for r in found.records] == [(node.me, b"a", NOW + 60)]
@@ -133,7 +133,7 @@ def test_clients_ask_without_being_entered_and_answer_nobody():
     client, trace = make(client=True)
     assert client.handle(Received(peer_id(1), Find(7, False, KEY, PAD)), NOW) == []
     assert trace["dht.drop.asked_client"] == 1
-    assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [RecordStored(KEY, bytes(client.me), 0)]
+    assert client.store(KEY, b"", lifetime_s=1, now=NOW) == [RecordStored(KEY, 0)]
     assert len(client.records) == 0
     assert sends(client.learn(contact(1), NOW), Ping)[0][1].client
 

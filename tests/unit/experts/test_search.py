@@ -1,4 +1,4 @@
-"""Best-first search beside a search through all places; Algorithm 1 beside another reading of the paper."""
+"""Best-first search beside a search through all places."""
 
 from itertools import product
 from random import Random
@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from core.experts.grid import ExpertGrid
-from core.experts.search import beam_search, best_places
+from core.experts.search import best_places
 
 GRIDS = [(7,), (4, 4), (16, 16), (32, 8), (256, 3), (4, 4, 4), (9, 3, 11)]
 
@@ -58,36 +58,6 @@ def test_best_first_search_finds_what_lies_best_of_all(first):
         sought = best_places(scores, Known(alive, grid), grid, count)
         assert [place for _, place in sought.places] == in_all_places(alive, scores, count), seed
         assert not sought.unknown
-
-
-def algorithm_1(scores, alive, k):
-    """As the paper writes it down, with lists that are sorted whole."""
-    beam = [[first] for first in range(len(scores[0]))]
-    totals = [scores[0][first] for first in range(len(scores[0]))]
-
-    def top_k(prefixes, values):
-        order = sorted(range(len(prefixes)), key=lambda i: (-values[i], prefixes[i]))[:k]
-        return [prefixes[i] for i in order], [values[i] for i in order]
-
-    beam, totals = top_k(beam, totals)
-    for i in range(1, len(scores)):
-        new_beam, new_totals = [], []
-        for prefix, total in zip(beam, totals, strict=True):
-            for j in range(len(scores[i])):
-                if any(list(place[: i + 1]) == [*prefix, j] for place in alive):
-                    new_beam.append([*prefix, j])
-                    new_totals.append(total + scores[i][j])
-        beam, totals = top_k(new_beam, new_totals)
-    return [tuple(prefix) for prefix in beam]
-
-
-@pytest.mark.parametrize("first", [0, 100])
-def test_beam_search_is_the_paper_s(first):
-    for seed in range(first, first + 100):
-        grid, alive, scores, count = drawn(seed)
-        if len(grid.sizes) > 1 and len(alive) <= 300:
-            found = beam_search(scores, Known(alive, grid).after, count)
-            assert [place for _, place in found] == algorithm_1(scores, alive, count), seed
 
 
 def test_search_names_what_it_has_to_read_and_goes_on():

@@ -56,7 +56,7 @@ def test_the_own_card_is_stored_until_somebody_else_holds_it() -> None:
     ((key, value, subkey),) = directory.kept
     assert (key, decode(value), subkey) == (peer_record_key(ME), NO_PEER_RECORD, ME)
     for owner, replicas, again in ((ME, 1, True), (ANNA, 2, True), (ME, 2, False)):
-        peer_records.stored(RecordStored(peer_record_key(owner), ME, replicas))
+        peer_records.stored(RecordStored(peer_record_key(owner), replicas))
         before = len(directory.kept)
         peer_records.publish_again(NOW)
         assert (len(directory.kept) > before) is again
@@ -67,7 +67,7 @@ def test_one_holder_suffices_for_the_record_of_a_client() -> None:
     directory.client = True
     peer_records = PeerRecords(ME, directory)
     peer_records.publish(NO_PEER_RECORD, NOW)
-    peer_records.stored(RecordStored(peer_record_key(ME), ME, 1))
+    peer_records.stored(RecordStored(peer_record_key(ME), 1))
     peer_records.publish_again(NOW)
     assert len(directory.kept) == 1
 
