@@ -174,8 +174,9 @@ class LeaderElection:
         self._random = random
         self._state: State = (0, b"")
         self.attempt = 0
-        self._setbacks = 0
-        """Number of refused plans and failed rounds that this peer was in, in this state."""
+        self.setbacks = 0
+        """Number of refused plans and failed rounds that this peer was in, in this state: from `PLAIN_AFTER` on its own
+        plans give equal shares."""
         self.looking = False
         """Whether a group is to be found."""
         self.wanted = False
@@ -191,7 +192,7 @@ class LeaderElection:
     def begin(self, state: State | None) -> None:
         """Forget what holds for one state only."""
         self._state = state or self._state
-        self.attempt = self._setbacks = 0
+        self.attempt = self.setbacks = 0
         self.failures.clear(self._config.me)
         self.stop()
 
@@ -238,14 +239,9 @@ class LeaderElection:
 
         Once this peer's own plans are plain, those of others are too, or soon will be: earlier ones count no more.
         """
-        self._setbacks += 1
-        if self._setbacks == PLAIN_AFTER:
+        self.setbacks += 1
+        if self.setbacks == PLAIN_AFTER:
             self.failures = peer_back_off()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether this peer's plans are to give equal shares."""
-        return self._setbacks >= PLAIN_AFTER
 
     def excludes(self, leader: PeerId, now: float) -> bool:
         """Whether `leader` is neither asked nor followed at the moment."""

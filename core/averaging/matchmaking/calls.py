@@ -268,7 +268,7 @@ class PlannedRound:
         return [GroupFormed(plan)]
 
     def over(self, failed: Plan | None = None) -> None:
-        """The round is over in the same state.
+        """The round is over in the same state: calls are followed again.
 
         Args:
             failed: Its plan, where it failed and not by this peer's doing.

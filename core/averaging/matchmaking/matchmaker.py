@@ -17,6 +17,7 @@ from typing import Literal
 
 from core.averaging.matchmaking import (
     CALL_PATIENCE,
+    PLAIN_AFTER,
     Call,
     Cancelled,
     ContributionWanted,
@@ -46,7 +47,7 @@ class Matchmaker:
     """Finds the group of this peer's next round.
 
     Its owner tells where the peer stands (`stand`), what it has (`offer`), and what became of the round
-    (`round_over`).  It is in one thing at a time: it leads or follows a call, or is in the round of a plan.
+    (`round.over`).  It is in one thing at a time: it leads or follows a call, or is in the round of a plan.
 
     Args:
         config: What rounds are made of.
@@ -60,7 +61,8 @@ class Matchmaker:
         self._random = random
         self._trace = trace
         self._election = LeaderElection(config, random)
-        self._round = PlannedRound(config, self._election, trace)
+        self.round = PlannedRound(config, self._election, trace)
+        """The round that was formed; its owner tells when it is `over`."""
         self._call: LedCall | FollowedCall | None = None
         self._left: LedCall | FollowedCall | None = None
         self._state: State | None = None
@@ -91,7 +93,7 @@ class Matchmaker:
             if self._call is not None:
                 outputs += [*self._call.end(), GroupFailed(self._call.request.round, "the state has changed")]
                 self._left, self._call = self._call, None
-            self._round.is_on, self._state = False, state
+            self.round.is_on, self._state = False, state
             self._election.begin(state)
         if state is None:
             return outputs
@@ -102,7 +104,7 @@ class Matchmaker:
         if isinstance(self._call, LedCall):
             outputs += self._call.invite([peer for peer in self._candidates if peer not in before], awaited=True)
         if full:  # samples are enough again: the round before is over for this peer, whatever became of it
-            self.round_over()
+            self.round.over()
             self._election.looking = True
         elif not self.occupied:
             self._election.stop()
@@ -124,24 +126,16 @@ class Matchmaker:
         told = self._call.offer(mine) if self._call is not None and self._call.request.round == round_ else []
         return [*told, *self._proceed(now)]
 
-    def round_over(self, failed: Plan | None = None) -> None:
-        """The round that was formed is over in the same state: calls are followed again.
-
-        Args:
-            failed: Its plan, where it failed and not by this peer's doing.
-        """
-        self._round.over(failed)
-
     def refuse(self, plan: Plan, now: float) -> Outputs:
         """This computer cannot take part in the round that was formed: say so, and look for another."""
-        if not self._round.is_on or not self._round.has(plan.round, self._me):
+        if not self.round.is_on or not self.round.has(plan.round, self._me):
             return []
-        return [*self._round.refuse(plan, plan.leader, self._here, now), *self._proceed(now)]
+        return [*self.round.refuse(plan, plan.leader, self._here, now), *self._proceed(now)]
 
     @property
     def occupied(self) -> bool:
         """Whether this peer leads or follows a call, or is in a round."""
-        return self._call is not None or self._round.is_on
+        return self._call is not None or self.round.is_on
 
     @property
     def deadline(self) -> float | None:
@@ -208,7 +202,7 @@ class Matchmaker:
         if config.numel is None and not 0 < call.numel <= config.numel_max:  # a helper has room for so many
             return [_decline(sender, call, "away")]
         goes_first = present is None or election.precedes(sender, call.attempt, present.leader, present.call.attempt)
-        if self._round.is_on or not goes_first or election.excludes(sender, now):
+        if self.round.is_on or not goes_first or election.excludes(sender, now):
             return [_decline(sender, call, "busy")]
         election.settle()
         deadline = now + (1 + CALL_PATIENCE[0]) * config.numbers.gather_timeout_s
@@ -223,7 +217,7 @@ class Matchmaker:
         if not known:
             self._trace.mark("group.drop.answer")
         match message:
-            case Ready(round_) if not known and not self._round.has(round_, sender):
+            case Ready(round_) if not known and not self.round.has(round_, sender):
                 return [Send(sender, Cancelled(round_))]  # it stands still for a call that is over
             case Declined(epoch, lineage, reason="elsewhere") if known and (epoch, lineage) != self._state:
                 self._election.unavailable.add(sender)
@@ -235,18 +229,18 @@ class Matchmaker:
         call = self._call if isinstance(self._call, FollowedCall) else None
         match message:
             case Refused(round=round_) if call and call.request.round == round_ and sender in self._here:
-                if self._round.note_refusal(sender, round_, members=len(self._here), now=now):
+                if self.round.note_refusal(sender, round_, members=len(self._here), now=now):
                     self._left, self._call = call, None  # before its plan has come
                     self._election.plan_refused()
             case Refused(round=round_):
-                return [*self._round.refused(sender, round_, now)]
+                return [*self.round.refused(sender, round_, now)]
             case Plan(round=round_) if _is_from(self._left, sender, round_):
                 self._left = None
                 told = sorted({sender, *self._here.intersection(message.peers)} - {self._me})
                 return [Send(peer, Leaving(round_)) for peer in told]
             case Plan(round=round_) if call and _is_from(call, sender, round_):
                 self._call = None
-                return [*self._round.take(message, call, self._here, now)]
+                return [*self.round.take(message, call, self._here, now)]
             case Cancelled(round=round_) if _is_from(call, sender, round_):
                 silent = tuple(PeerId(peer) for peer in message.silent if peer != self._me)
                 failed = GroupFailed(round_, "the leader cancelled it", message.samples)
@@ -271,11 +265,11 @@ class Matchmaker:
             outputs += self._fail(GroupFailed(call.request.round, "no plan came"), now)
         elif isinstance(call, LedCall) and now >= call.deadline:
             self._election.unavailable.unanswered(call.silent)
-            said, formed = call.close(now, plain=self._election.is_plain)
+            said, formed = call.close(now, plain=self._election.setbacks >= PLAIN_AFTER)
             outputs += said
             if isinstance(formed, GroupFormed):
                 self._call = None
-                outputs += self._round.begin(formed.plan)
+                outputs += self.round.begin(formed.plan)
             else:
                 outputs += self._fail(formed, now)
         if self.occupied or self._state is None or self._config.numel is None:

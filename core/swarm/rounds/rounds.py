@@ -314,7 +314,7 @@ class Rounds:
             if plan is not None:
                 self.lines.failed(plan, now)
                 self.penalties.failed(plan, failed.suspects, now)
-            self._matchmaker.round_over(failed=plan)
+            self._matchmaker.round.over(plan)
         if failed.round != self.current:
             return []
         self.current = self._standing = None

@@ -215,6 +215,7 @@ class EagerLeader:
     def __init__(self, group: Group, me: PeerId) -> None:
         self._group = group
         self._me = me
+        self.round = self
         self._led: LedCall | None = None
         self._plan: Plan | None = None
         self._nonce = 0
@@ -228,7 +229,7 @@ class EagerLeader:
         self._state, self._plan, self._led = state, None, None
         return [] if self._group.leader() != self._me else self._call(now)
 
-    def round_over(self, failed: Plan | None = None) -> None:
+    def over(self, failed: Plan | None = None) -> None:
         self._plan = None
 
     def offer(self, round_: bytes, mine: Member, now: float) -> list[Any]:

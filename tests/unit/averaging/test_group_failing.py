@@ -87,7 +87,7 @@ class Rounds:
         for peer in plan.peers:
             if fails:
                 group.held[peer].failed(plan, self.suspects(plan, peer) or (), pump.now)
-                group.machines[peer].round_over(failed=plan)
+                group.machines[peer].round.over(plan)
             else:
                 group.held[peer].committed(plan, (0,) * len(plan.members), plan.leader, pump.now)
         pump.queue.clear()
@@ -162,7 +162,7 @@ def test_excluded_reducer_is_spared_and_excluded_leader_succeeds_last() -> None:
     for peer in group.peers:
         group.held[peer].failed(first, [reducer], group.pump.now)
         group.held[peer].failed(led, [], group.pump.now)
-        group.machines[peer].round_over(failed=first)
+        group.machines[peer].round.over(first)
     group.look()
     group.pump.run()
     [plan] = {plan.round: plan for plan in (group.plans(peer)[-1] for peer in group.peers)}.values()
@@ -208,7 +208,7 @@ def test_leader_makes_plain_plans_after_setbacks_of_its_own() -> None:
         for peer in group.peers:
             plan = group.plans(peer)[-1]
             assert plan.lines
-            group.machines[peer].round_over(failed=plan)
+            group.machines[peer].round.over(plan)
         group.look()
         group.run()
     assert not group.plans(group.peers[0])[-1].lines
@@ -300,7 +300,7 @@ def test_leader_of_a_failed_round_answers_a_wish() -> None:
     group.look()
     group.pump.run()
     plan = group.one_plan(group.peers)
-    group.machines[plan.leader].round_over(failed=plan)
+    group.machines[plan.leader].round.over(plan)
     assert messages(group.tell(plan.leader, group.others()[0], Wanted(1, LINEAGE, 1)), Call)
 
 

@@ -101,7 +101,7 @@ def refused_once() -> tuple[Group, PeerId, PeerId]:
 def test_leader_of_a_bad_plan_is_excluded_for_a_while() -> None:
     group, villain, member = refused_once()
     machine = group.machines[member]
-    machine.round_over()
+    machine.round.over()
     group.pump.now = 1000.0 + EXCLUDED_S / 2
     said = group.tell(member, villain, Call(1, LINEAGE, PLAIN_AFTER, 5))
     assert [declined.reason for declined in messages(said, Declined)] == ["busy"]
@@ -114,10 +114,10 @@ def test_leader_of_bad_plans_is_followed_once_plans_are_plain() -> None:
     group, villain, member = refused_once()
     machine = group.machines[member]
     for _ in range(PLAIN_AFTER):
-        machine.round_over(failed=group.plans(member)[-1])
+        machine.round.over(group.plans(member)[-1])
         group.look(*group.others(villain))
         group.run(0.2)
-    machine.round_over()
+    machine.round.over()
     assert not messages(group.tell(member, villain, Call(1, LINEAGE, 0, 5)), Declined)
 
 
