@@ -186,6 +186,8 @@ class Lookup:
     def slow(self, peer: PeerId, asked: Contact | None = None) -> None:
         """Go on without a peer that has not answered the first sending.
 
+        It counts against the peer that named it; at the limit, what else that one named is forgotten.
+
         Args:
             peer: The peer.
             asked: The address that was asked; None: the present one.
@@ -196,7 +198,14 @@ class Lookup:
         candidate.state = _State.SLOW
         by = candidate.by
         self._reopen(candidate)
-        self._blame(by)
+        if by is None or not self._options.ghosts_max:
+            return
+        self._ghosts[by] += 1
+        if self._ghosts[by] >= self._options.ghosts_max:
+            gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
+            for named in gone:
+                self._candidates.pop(named).release(self._networks)
+            self._order = [place for place in self._order if place[1] not in gone]
 
     def failed(self, peer: PeerId, asked: Contact | None = None) -> None:
         """Give up a peer that will not answer.
@@ -235,18 +244,6 @@ class Lookup:
         if options.parallel_near is not None and count > 0 and self._order[count - 1][0] < options.span:
             return options.parallel_near
         return options.parallel
-
-    def _blame(self, by: PeerId | None) -> None:
-        """Count a silent peer against the peer that named it; at the limit, forget what else that one named."""
-        if by is None or not self._options.ghosts_max:
-            return
-        self._ghosts[by] += 1
-        if self._ghosts[by] < self._options.ghosts_max:
-            return
-        gone = {peer for peer, one in self._candidates.items() if one.by == by and one.state is _State.NEW}
-        for peer in gone:
-            self._candidates.pop(peer).release(self._networks)
-        self._order = [place for place in self._order if place[1] not in gone]
 
     def _heard_again(self, candidate: _Candidate, contact: Contact, by: PeerId | None) -> None:
         """Note another address of a candidate; it may be there that it answers."""

@@ -18,7 +18,6 @@ from core.dht.key_classes import KeyClasses, Validator
 from core.dht.memory import Memory
 from core.dht.messages import Answer, Bundled, Ping, Request, RequestBundle
 from core.dht.neighbours import Neighbours
-from core.dht.operations import Operation
 from core.dht.queries import Queries
 from core.dht.query_runner import QueryRunner
 from core.dht.readwrite import Put, ReadWrite
@@ -72,7 +71,7 @@ class DhtNode:
         self._rate_limit = RateLimit[PeerId](rate_per_s=settings.requests_per_s, burst=settings.requests_burst)
         self._query_runner = QueryRunner(
             self._neighbours,
-            self._concluded,
+            lambda operation, now: self._readwrite.concluded(operation, now) + self._upkeep.concluded(operation, now),
             settings=settings,
             queries=Queries(random, client_mode=self._client_mode, timeout_s=settings.query_timeout_s, trace=trace),
         )
@@ -256,9 +255,6 @@ class DhtNode:
                 self._upkeep.join_soon(now)
             outputs = self._readwrite.welcome(contact, now) + outputs
         return outputs
-
-    def _concluded(self, operation: Operation, now: float) -> list[Output]:
-        return self._readwrite.concluded(operation, now) + self._upkeep.concluded(operation, now)
 
     def _bundled(self, outputs: list[Output]) -> list[Output]:
         if len(outputs) > 1 and self._settings.bundle:
