@@ -212,20 +212,16 @@ class DialBackProbe:
             self.concluded_at = now
             self._ask_at = now + REFRESH_S
         elif [asked.peer for asked in tried] == [peer for peer, _ in there]:
-            for asked in tried:
-                self._hear_alone(asked, now)
+            for asked in tried:  # the only candidate is also the only peer through which others find this one
+                word = (asked.peer, bool(asked.tcp))
+                if asked.peer in self._trusted or word == self._said:
+                    self.single_verdict, self.single_verdict_udp, self.concluded_at = word[1], asked.udp, now
+                self._said = word
             self._ask_at = now + SINGLE_REFRESH_S
         else:
             if len(there) > 1:
                 self.single_verdict = self._said = None
             self._ask_at = now + SOON_S
-
-    def _hear_alone(self, asked: _Asked, now: float) -> None:
-        """Weigh the answer of the only candidate, which is also the only peer through which others find this one."""
-        word = (asked.peer, bool(asked.tcp))
-        if asked.peer in self._trusted or word == self._said:
-            self.single_verdict, self.single_verdict_udp, self.concluded_at = word[1], asked.udp, now
-        self._said = word
 
 
 class DialBackService:

@@ -162,7 +162,9 @@ class RelayService:
             case Received(sender=sender, message=CircuitAck() | CloseCircuit() as message):
                 return self._pass_on(sender, message, now)
             case Tick():
-                return [*self.queue.release(now), *self._expire(now)]
+                self._reservations = {peer: until for peer, until in self._reservations.items() if until > now}
+                idle = [name for name, circuit in self._circuits.items() if circuit.ends_at <= now]
+                return [*self.queue.release(now), *self._drop(idle, "idle")]
             case Lost(peer=peer):
                 return self._gone(peer)
         return []
@@ -266,11 +268,6 @@ class RelayService:
         return [Send(to, message)]
 
     # --- ends --------------------------------------------------------------------------------------------------------
-
-    def _expire(self, now: float) -> list[Send[Message]]:
-        for peer in [peer for peer, until in self._reservations.items() if until <= now]:
-            del self._reservations[peer]
-        return self._drop([name for name, circuit in self._circuits.items() if circuit.ends_at <= now], "idle")
 
     def _gone(self, peer: PeerId) -> list[Send[Message]]:
         self._reservations.pop(peer, None)
