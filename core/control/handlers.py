@@ -122,8 +122,8 @@ class Methods:
     def __init__(self, intents: Intents, notices: NoticeRing, show: Callable[[], int]) -> None:
         self._table: Mapping[str, Method] = {
             "snapshot": Method(_NoParams, lambda _: intents.snapshot()),
-            "pause": Method(_SwitchParams, lambda asked: intents.pause(asked.what, asked.until)),
-            "resume": Method(_SwitchParams, lambda asked: intents.resume(asked.what, asked.until)),
+            "pause": Method(_SwitchParams, lambda asked: intents.turn(asked.what, asked.until, on=False)),
+            "resume": Method(_SwitchParams, lambda asked: intents.turn(asked.what, asked.until, on=True)),
             "quit": Method(_NoParams, lambda _: intents.quit()),
             "try_now": Method(_NoParams, lambda _: intents.try_now()),
             "update": Method(_NoParams, lambda _: intents.updating.switch()),

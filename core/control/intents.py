@@ -102,11 +102,11 @@ class Intents(Protocol):
     def snapshot(self) -> Snapshot:
         """The engine's whole present state, to be shown."""
 
-    async def pause(self, what: str = "computing", until: float | None = None) -> None:
-        """Switch something off (`core.api.modes.SWITCHED`), until a moment in unix seconds or for good."""
+    async def turn(self, what: str = "computing", until: float | None = None, *, on: bool) -> None:
+        """Switch something (`core.api.modes.SWITCHED`) off, until a moment in unix seconds or for good, or on again.
 
-    async def resume(self, what: str = "computing", until: float | None = None) -> None:
-        """Switch it on by the rules; until a moment, in spite of them."""
+        It is then used by the rules; until a moment, in spite of them.
+        """
 
     def try_now(self) -> None:
         """Ask the backbone now that does not answer, before its turn, or that has refused this computer, again."""

@@ -102,29 +102,32 @@ class Controls:
         """What the engine is doing at this moment."""
         return verdict_of(self._standpoint())
 
-    async def pause(self, what: str = "computing", until: float | None = None) -> None:
-        """Switch something off.  Nothing that needs it is computed any more when this returns.
+    async def turn(self, what: str = "computing", until: float | None = None, *, on: bool) -> None:
+        """Switch something on or off.  Nothing that needs what is off is computed any more when this returns.
+
+        The wish outlives this run, and a training process that waits is started.
 
         Args:
-            what: What is switched off (`core.api.modes.SWITCHED`).
-            until: Unix seconds; None: until it is resumed.
-
-        Raises:
-            BadInput: no pause can end then.
-        """
-        await self._switch(what, until, on=False)
-
-    async def resume(self, what: str = "computing", until: float | None = None) -> None:
-        """Take a pause back: the wish outlives this run, and a training process that waits is started.
-
-        Args:
-            what: What is switched on.
-            until: Unix seconds, until which it is used in spite of the rules; None: by the rules.
+            what: What is switched (`core.api.modes.SWITCHED`).
+            until: Unix seconds, until which it is off, or used in spite of the rules; None: from now on, by the rules.
+            on: Whether it is to be used.
 
         Raises:
             BadInput: that cannot end then.
         """
-        await self._switch(what, until, on=True)
+        installation = self._life.installation
+        now = installation.clock.wall()
+        check_end(until, now)
+        installation.preferences.switch(what, on=on, until=until, now=now)
+        try:  # before anything is awaited: a client that leaves cancels its call
+            installation.preferences.save()
+        except Problem as problem:
+            notice = Sentence("Your choice holds, but only until the next start: {problem}", problem.whole)
+            installation.notices.add("problem", notice)
+        self._announce()
+        if self._life.session is not None:
+            await self._life.session.heed()
+            self._announce()
 
     async def restart(self) -> None:
         """End, and begin anew in the same process; the call returns before the end."""
@@ -201,19 +204,3 @@ class Controls:
             today=installation.days.today(),
         )
         return at if life.session is None else life.session.seen(at)
-
-    async def _switch(self, what: str, until: float | None, *, on: bool) -> None:
-        """Have the person's choice in force, and keep it for the next start."""
-        installation = self._life.installation
-        now = installation.clock.wall()
-        check_end(until, now)
-        installation.preferences.switch(what, on=on, until=until, now=now)
-        try:  # before anything is awaited: a client that leaves cancels its call
-            installation.preferences.save()
-        except Problem as problem:
-            notice = Sentence("Your choice holds, but only until the next start: {problem}", problem.whole)
-            installation.notices.add("problem", notice)
-        self._announce()
-        if self._life.session is not None:
-            await self._life.session.heed()
-            self._announce()

@@ -146,11 +146,8 @@ class PretenceEngine:
             curve=[CurvePoint(epoch, 8.0 - epoch / 100, 7.5 - epoch / 100) for epoch in range(CURVE_POINTS)],
         )
 
-    async def pause(self, what: str = "computing", until: float | None = None) -> None:
+    async def turn(self, what: str = "computing", until: float | None = None, *, on: bool) -> None:
         """Do nothing: the pretence cannot be paused."""
-
-    async def resume(self, what: str = "computing", until: float | None = None) -> None:
-        """Do nothing: the pretence cannot be resumed."""
 
     async def quit(self) -> None:
         """Do nothing: the end of stdin is the end of this engine."""

@@ -91,14 +91,10 @@ class CardboardEngine:
         verdict = verdicts.problem("x", "A problem.", "A hint.") if self.full else self.said or TRAINING
         return a_snapshot(contributing=self.contributing, verdict=verdict)
 
-    async def pause(self, what="computing", until=None) -> None:
-        if self.full:
+    async def turn(self, what="computing", until=None, *, on) -> None:
+        if self.full and not on:
             raise NoSpace("The disk is full.", hint="Free some space.")
-        self.contributing = False
-        self.asked.append((what, until))
-
-    async def resume(self, what="computing", until=None) -> None:
-        self.contributing = True
+        self.contributing = on
         self.asked.append((what, until))
 
     async def quit(self) -> None:

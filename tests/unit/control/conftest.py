@@ -82,13 +82,9 @@ class CardboardEngine:
             epoch=self.epoch,
         )
 
-    async def pause(self, what="computing", until=None) -> None:
-        self._remember("pause")
-        self.contributing = False
-
-    async def resume(self, what="computing", until=None) -> None:
-        self._remember("resume")
-        self.contributing = True
+    async def turn(self, what="computing", until=None, *, on) -> None:
+        self._remember("resume" if on else "pause")
+        self.contributing = on
 
     def switch(self) -> None:
         self._remember("update")

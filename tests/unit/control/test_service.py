@@ -354,10 +354,10 @@ def test_a_client_that_does_not_read_is_dropped(home, engine, monkeypatch):
 def test_a_client_with_too_many_requests_is_told(home, engine):
     blocked = asyncio.Event()
 
-    async def pause(what, until) -> None:
+    async def turn(what, until, *, on) -> None:
         await blocked.wait()
 
-    engine.pause = pause
+    engine.turn = turn
 
     async def test() -> None:
         async with opened(home, engine), raw(home) as socket:

@@ -105,9 +105,9 @@ def test_refused_engine_begins_anew_when_asked(tmp_path, session):
 @pytest.mark.parametrize("joined", [False, True])
 def test_the_switch_is_kept_and_told_to_the_session(tmp_path, *, joined):
     stage = Stage(tmp_path, Session() if joined else None)
-    asyncio.run(stage.controls.pause())
+    asyncio.run(stage.controls.turn(on=False))
     assert stage.preferences.settings.computing == OFF
-    asyncio.run(stage.controls.resume())
+    asyncio.run(stage.controls.turn(on=True))
     assert stage.preferences.settings.computing == UseSwitch()
     assert stage.announced == (4 if joined else 2)
     if joined:
@@ -121,7 +121,7 @@ def test_a_switch_outlives_a_client_that_leaves_meanwhile(tmp_path):
     async def leave():
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await stage.controls.pause()
+                await stage.controls.turn(on=False)
 
     asyncio.run(leave())
     assert stage.preferences.settings.computing == OFF
@@ -135,7 +135,7 @@ def test_a_switch_that_cannot_be_written_holds_all_the_same(tmp_path, monkeypatc
 
     stage = Stage(tmp_path)
     monkeypatch.setattr(stage.preferences, "save", full)
-    asyncio.run(stage.controls.pause())
+    asyncio.run(stage.controls.turn(on=False))
     assert stage.preferences.settings.computing == OFF
     assert "only until the next start" in stage.said()[0]
 
@@ -180,7 +180,7 @@ def test_quitting_ends_the_session_and_the_engine(tmp_path):
 
 def test_only_a_failure_goes_before_a_pause(tmp_path):
     stage = Stage(tmp_path)
-    asyncio.run(stage.controls.pause())
+    asyncio.run(stage.controls.turn(on=False))
     assert stage.controls.verdict().code == "paused"
     stage.life.failure = Problem("The link is wrong.")
     assert stage.controls.verdict().code == "problem"
@@ -196,8 +196,8 @@ def test_a_restart_ends_the_engine_and_asks_for_another(tmp_path):
 def test_snapshot_tells_each_card_by_itself(tmp_path):
     stage = Stage(tmp_path)
     stage.installation.usage_policy.sense(Sensed(gpus=(SensedGpu(name="cuda:0"), SensedGpu(name="cuda:1"))))
-    asyncio.run(stage.controls.pause("cuda:1"))
+    asyncio.run(stage.controls.turn("cuda:1", on=False))
     cards = stage.controls.snapshot().cards
     assert cards == {"cuda:0": None, "cuda:1": paused("gpu")}
-    asyncio.run(stage.controls.resume("cuda:1"))
+    asyncio.run(stage.controls.turn("cuda:1", on=True))
     assert set(stage.controls.snapshot().cards.values()) == {None}
