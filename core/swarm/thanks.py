@@ -10,7 +10,7 @@ one is thanked for, by what can be true; a member that wants more needs more acc
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,7 @@ from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.key_classes import Validator, own_records
 from core.dht.messages import VALUE_BYTES_MAX
+from core.dht.node import DhtNode
 
 MARK_BYTES: Final = 8
 """Bytes of a giver's id, enough among the members that are here."""
@@ -53,18 +54,6 @@ _SCHEMA: Final = Schema(DayThanks, named="thanks", bytes_max=VALUE_BYTES_MAX)
 is_thanks: Validator = own_records(_SCHEMA.decode)
 
 
-class ThanksDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, key: Key, now: float) -> Sequence[DhtOutput]:
-        """The DHT reads a key; a `Found` event follows."""
-
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
-
-
 class Thanks:
     """Tells what this peer got, and adds up what all say.
 
@@ -83,7 +72,7 @@ class Thanks:
         *,
         key: Key,
         unit: int,
-        directory: ThanksDirectory,
+        directory: DhtNode,
         received: Counter[PeerId],
         random: Random,
     ) -> None:

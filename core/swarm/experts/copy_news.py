@@ -1,15 +1,16 @@
 """Which states of experts lie in whose files, as hosts say it in the DHT (`core.swarm.experts.records`)."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from core.base.ids import Key, PeerId
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.dht.readwrite import Put
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import row_of
@@ -20,16 +21,6 @@ LIFETIME_S: Final = 600.0
 AGAIN_S: Final = 240.0
 """Time after which copies that have not changed are told again."""
 SOON_S: Final = 1.0
-
-
-class CopyDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, keys: Sequence[Key], now: float) -> Sequence[DhtOutput]:
-        """The DHT reads keys; a `Found` event follows for each."""
-
-    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
-        """The DHT stores values of this peer; those for one holder travel together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +51,7 @@ class CopyNews:
         me: PeerId,
         mixture: Mixture,
         *,
-        directory: CopyDirectory,
+        directory: DhtNode,
         copies: Mapping[Expert, CopyHere],
         members: Container[PeerId],
         random: Random,

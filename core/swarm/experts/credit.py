@@ -16,8 +16,9 @@ from typing import Final
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
 from core.dht.key_classes import Validator, classed_key
+from core.dht.node import DhtNode
 from core.swarm.experts.records import Mixture
-from core.swarm.thanks import Thanks, ThanksDirectory, is_thanks
+from core.swarm.thanks import Thanks, is_thanks
 
 THANKS: Final = "expert thanks"
 """The class of the key."""
@@ -56,7 +57,7 @@ class ExpertCredit(Thanks):
         me: PeerId,
         *,
         mixture: Mixture,
-        directory: ThanksDirectory,
+        directory: DhtNode,
         received: Counter[PeerId],
         random: Random,
     ) -> None:

@@ -5,18 +5,18 @@ and only holds what others say in the DHT.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
-from core.base.ids import Key, PeerId
+from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 from core.base.wire import Message
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
-from core.dht.readwrite import Put
+from core.dht.node import DhtNode
 from core.experts import hosting
 from core.experts.calls import CallAnswered, CallLapsed, ExpertAsk, ExpertCalls
 from core.experts.messages import EXPERT_MESSAGES, ExpertRefused, ExpertReply
@@ -90,21 +90,6 @@ class PlaceKnown:
     """By owner: states that lie in others' files."""
 
 
-class ExpertDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, keys: Key | Sequence[Key], now: float, *, quorum: int | None = None) -> Sequence[DhtOutput]:
-        """The DHT reads keys; a `Found` event follows for each."""
-
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
-
-    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
-        """The DHT stores values of this peer; those for one holder travel together."""
-
-
 TrainerWish: TypeAlias = SearchExperts | ExpertAsk | ForgetAsks | UselessAnswer
 """What the trainer of this computer wants."""
 OwnerWish: TypeAlias = HostExperts | SurveyExperts | CopyHere
@@ -135,7 +120,7 @@ class ExchangeParts:
     """
 
     host: hosting.ExpertHost
-    directory: ExpertDirectory
+    directory: DhtNode
     sink: StateSink
     members: PastMembers
 

@@ -24,10 +24,11 @@ from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.experts.hosting import Expert
 from core.swarm.catching_up.donor import FileDonor, PastMembers
 from core.swarm.catching_up.fetch import FileFetch, StateSink
-from core.swarm.experts.copy_news import SOON_S, CopyDirectory, CopyHere, CopyNews
+from core.swarm.experts.copy_news import SOON_S, CopyHere, CopyNews
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.places import PlaceTaken
 from core.swarm.experts.records import ExpertCopy, Mixture
@@ -104,7 +105,7 @@ class KeepingParts:
 
     hosts: OtherHosts
     hosted: Container[Expert]
-    directory: CopyDirectory
+    directory: DhtNode
     sink: StateSink
     members: PastMembers
     room: float = inf

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from math import inf
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from core.base.ids import Key, PeerId
 from core.base.machine import Send, earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.dht.readwrite import Put
 from core.experts.grid import Place
 from core.experts.hosting import Expert, ExpertHosted, HostStopped
@@ -66,16 +67,6 @@ DOUBTED_MAX: Final = 4
 """Number of places that are doubted anew in one look."""
 SHARE: Final = 4
 """Who wants n places draws among the first `SHARE` times n vacant ones, so that rows fill up."""
-
-
-class PlaceDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, keys: Sequence[Key], now: float) -> Sequence[DhtOutput]:
-        """The DHT reads keys; a `Found` event follows for each."""
-
-    def store_many(self, puts: Iterable[Put], now: float) -> Sequence[DhtOutput]:
-        """The DHT stores values of this peer; those for one holder travel together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +118,7 @@ class ExpertPlaces:
     """
 
     def __init__(
-        self, me: PeerId, mixture: Mixture, *, directory: PlaceDirectory, members: Container[PeerId], random: Random
+        self, me: PeerId, mixture: Mixture, *, directory: DhtNode, members: Container[PeerId], random: Random
     ) -> None:
         self._me = me
         self._grid = mixture.grid

@@ -6,13 +6,14 @@ that it meets (`core.experts.search`), all that it lacks in one call, and takes 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from core.base.arrays import np
 from core.base.ids import Key
 from core.base.machine import earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.experts.grid import Place
 from core.experts.search import best_places
 from core.experts.table import FORGOTTEN_S, ExpertTable
@@ -34,13 +35,6 @@ EMPTY_S: Final = 5.0
 to host an expert."""
 LOOK_S: Final = 1.0
 """Time between two looks for rows that are to be read beside the searches."""
-
-
-class RowDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, keys: Sequence[Key], now: float, *, quorum: int | None = None) -> Sequence[DhtOutput]:
-        """The DHT reads keys; a `Found` event follows for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +71,7 @@ class ExpertReader:
         directory: Carries what hosts say.
     """
 
-    def __init__(self, mixture: Mixture, tables: Mapping[int, ExpertTable], directory: RowDirectory) -> None:
+    def __init__(self, mixture: Mixture, tables: Mapping[int, ExpertTable], directory: DhtNode) -> None:
         grid = self._grid = mixture.grid
         self._tables = tables
         self._directory = directory

@@ -17,6 +17,7 @@ from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found, RecordStored
 from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.nat.events import (
     AddressesChanged,
     AddressSeen,
@@ -41,7 +42,7 @@ from core.nat.peer_record import RELAYS_MAX, AddressCandidate, CandidateKind, Pe
 from core.nat.reachability import Reachability
 from core.nat.relay import RelaySettings
 from core.nat.traversal import NatSettings, Traversal
-from core.swarm.reach.peer_records import Directory, PeerRecords
+from core.swarm.reach.peer_records import PeerRecords
 from core.swarm.words.settings import ParticipantSettings
 
 SCOUT_FIRST_S: Final = 2.0
@@ -91,7 +92,7 @@ class Connectivity:
     """Classes of messages and events."""
 
     def __init__(
-        self, me: PeerId, *, directory: Directory, settings: ParticipantSettings, random: Random, trace: Trace
+        self, me: PeerId, *, directory: DhtNode, settings: ParticipantSettings, random: Random, trace: Trace
     ) -> None:
         nat = NatSettings(relay=settings.relay or RelaySettings())
         self.traversal = Traversal(me, random=random, trace=trace, settings=nat)

@@ -2,11 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
-from core.base.contact import Contact
 from core.base.ids import Key, PeerId
 from core.dht.events import Found, Output, RecordStored
+from core.dht.node import DhtNode
 from core.nat.events import PeerRecordFound
 from core.nat.peer_record import PEER_RECORD_LIFETIME_S, PeerRecord, decode, encode, peer_record_key
 
@@ -14,27 +14,6 @@ ASKED_MAX: Final = 256
 """Number of peer records that are being read at a time; the oldest question is forgotten first."""
 DOUBTED_MAX: Final = 256
 """Number of peers remembered that were not reached by what their record said."""
-
-
-class Directory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    ipv6: bool
-    """Whether it may ask peers at IPv6 addresses."""
-    client: bool
-    """Whether it answers nobody and holds nothing itself."""
-
-    @property
-    def contacts(self) -> list[Contact]:
-        """Contacts of the routing table, the most useful first."""
-
-    def get(self, key: Key, now: float, *, quorum: int | None = None, owner: PeerId | None = None) -> Sequence[Output]:
-        """The DHT looks a key up; a `Found` event follows with what it has found."""
-
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[Output]:
-        """The DHT stores a value; a `RecordStored` event follows and counts its replicas."""
 
 
 class PeerRecords:
@@ -45,7 +24,7 @@ class PeerRecords:
         directory: The DHT.
     """
 
-    def __init__(self, me: PeerId, directory: Directory) -> None:
+    def __init__(self, me: PeerId, directory: DhtNode) -> None:
         self._me = me
         self._directory = directory
         self._asked: OrderedDict[Key, PeerId] = OrderedDict()

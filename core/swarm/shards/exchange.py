@@ -14,6 +14,7 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.base.trace import Trace
 from core.dht.events import Found
+from core.dht.node import DhtNode
 from core.swarm.shards.downloads import ShardDownloads, WantedShards
 from core.swarm.shards.giving import ShardDonor
 from core.swarm.shards.holder_book import HolderBook
@@ -28,7 +29,7 @@ from core.swarm.shards.names import (
     ShardsWanted,
     ShardsWeighed,
 )
-from core.swarm.shards.news import ShardDirectory, ShardNews
+from core.swarm.shards.news import ShardNews
 from core.swarm.shards.shelf import ShardShelf
 from core.swarm.shards.thanks import ShardCredit
 from core.swarm.words.messages import SHARD_FILES, SHARD_MESSAGES
@@ -61,7 +62,7 @@ class ShardExchange:
         me: PeerId,
         *,
         store: ShardStore,
-        directory: ShardDirectory,
+        directory: DhtNode,
         random: Random,
         trace: Trace,
         rounds: OwnRounds,

@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
 from core.base.trace import Trace
 from core.dht.events import Found
-from core.dht.events import Output as DhtOutput
+from core.dht.node import DhtNode
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.holdings import RANGE, decode_holdings, encode_holdings, holdings_key
 from core.swarm.shards.shelf import ShardShelf
@@ -26,18 +26,6 @@ CROWD: Final = 200
 REST_S_MAX: Final = 300.0
 
 
-class ShardDirectory(Protocol):
-    """The DHT, as far as it is needed here."""
-
-    def get(self, key: Key, now: float) -> Sequence[DhtOutput]:
-        """The DHT reads a key; a `Found` event follows."""
-
-    def store(
-        self, key: Key, value: bytes, *, lifetime_s: float, now: float, subkey: bytes | None = None
-    ) -> Sequence[DhtOutput]:
-        """The DHT stores a value of this peer."""
-
-
 class ShardNews:
     """Keeps a HolderBook informed while shards are wanted, and tells the others what the shelf holds.
 
@@ -49,9 +37,7 @@ class ShardNews:
         random: Spreads what many do.
     """
 
-    def __init__(
-        self, me: PeerId, *, shelf: ShardShelf, book: HolderBook, directory: ShardDirectory, random: Random
-    ) -> None:
+    def __init__(self, me: PeerId, *, shelf: ShardShelf, book: HolderBook, directory: DhtNode, random: Random) -> None:
         self._me = me
         self._shelf = shelf
         self._book = book

@@ -14,7 +14,8 @@ from typing import Final
 from core.averaging.plan import Rates
 from core.base.ids import PeerId
 from core.dht.key_classes import Validator, classed_key
-from core.swarm.thanks import Thanks, ThanksDirectory, is_thanks
+from core.dht.node import DhtNode
+from core.swarm.thanks import Thanks, is_thanks
 
 THANKS: Final = "shard thanks"
 """The class of the key."""
@@ -44,7 +45,7 @@ class ShardCredit(Thanks):
         *,
         run: bytes,
         data_bytes: int,
-        directory: ThanksDirectory,
+        directory: DhtNode,
         received: Counter[PeerId],
         random: Random,
     ) -> None:

@@ -8,7 +8,7 @@ one shard after the other, each for a while, and asks for the next one when it b
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from core.base.ids import Key, PeerId
 from core.base.signing import SIGNATURE_BYTES
@@ -16,6 +16,7 @@ from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found
 from core.dht.messages import Record
+from core.dht.node import DhtNode
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.shards.exchange import ShardExchange
 from core.swarm.shards.names import Catalogue, OwnRounds, ShardEntry, ShardHere, ShardKept, ShardName, ShardsWanted
@@ -202,7 +203,7 @@ class ShardSwarm:
         exchange = EXCHANGES[settings.without](
             me,
             store=store,
-            directory=SharedTable(self, me),
+            directory=cast("DhtNode", SharedTable(self, me)),
             random=self.world.chance(f"exchange {number}"),
             trace=Trace(),
             rounds=OwnRounds(lambda: False, PastMembers()),
