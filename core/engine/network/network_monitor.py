@@ -8,14 +8,14 @@ import logging
 import socket
 from collections.abc import Callable, Coroutine, Iterable
 from random import SystemRandom
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
 from core.nat.messages import Address
 from core.nat.peer_record import is_private
 from core.net.addresses.interfaces import own_hosts
-from core.net.links.links import Links
+from core.net.host import Host
 from core.net.router.lan import LanDiscovery
 from core.net.router.locator import Locator
 from core.net.router.portmap import Mapped, PortMap, known_searches
@@ -31,44 +31,6 @@ AGAIN_S: Final = 60.0
 """How long to rest after something failed."""
 
 _LOG = logging.getLogger(__name__)
-
-
-class Watched(Protocol):
-    """A part of the network that runs by itself, and is told when it is another network."""
-
-    async def run(self) -> None:
-        """Takes care of its part of the network until the owner cancels it."""
-
-    def network_changed(self) -> None:
-        """This computer is in another network."""
-
-
-class LocalPeers(Watched, Protocol):
-    """Peers of the swarm in the same network."""
-
-    def meet(self) -> None:
-        """Call those who are new there."""
-
-
-class Moved(Protocol):
-    """Is told what becomes of this computer's addresses (`core.net.router.locator.Locator`)."""
-
-    def moved(self) -> None:
-        """The monitor says that this computer is in another network."""
-
-    def readdressed(self) -> None:
-        """It has other addresses beside, in the same network."""
-
-
-class CalledHost(Protocol):
-    """What neighbours need of the host (`core.net.host.Host`)."""
-
-    def learn(self, peer: PeerId | bytes, host: str, port: int) -> None:
-        """The host notes an address at which it may call a neighbour."""
-
-    @property
-    def links(self) -> Links:
-        """All links of the host."""
 
 
 class SensedNetwork:
@@ -116,7 +78,7 @@ class LanNeighbours:
 
     def __init__(
         self,
-        host: CalledHost,
+        host: Host,
         *,
         peers: Callable[[], Iterable[PeerId]],
         lan: Callable[[Callable[[], None]], LanDiscovery],
@@ -159,11 +121,11 @@ class NetworkMonitor:
 
     def __init__(
         self,
-        place: Moved,
+        place: Locator,
         *,
         network: SensedNetwork,
-        neighbours: LocalPeers,
-        ports: Watched,
+        neighbours: LanNeighbours,
+        ports: PortMap,
         now: Callable[[], float],
         trace: Trace,
     ) -> None:

@@ -1,34 +1,13 @@
 """Tells a machine where this computer is, as far as the computer and its router know themselves."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
 
 from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
 from core.net.addresses.interfaces import has_way, own_hosts
-
-
-class LocatedLinks(Protocol):
-    """What is needed of the host's links."""
-
-    def moved(self) -> None:
-        """End links that cannot live at the present addresses."""
-
-
-class LocatedHost(Protocol):
-    """What is needed of the host."""
-
-    def deliver(self, event: Any) -> None:
-        """The host hands an event to the machine that it runs."""
-
-    @property
-    def links(self) -> LocatedLinks:
-        """All links of the host."""
-
-    def resolve(self, address: tuple[str, int], found: Any) -> None:
-        """Call `found` with the address, its name replaced by an IP address; never, if there is none."""
+from core.net.host import Host
 
 
 class Locator:
@@ -41,7 +20,7 @@ class Locator:
         second_port: UDP port at which it mirrors too; 0: none.
     """
 
-    def __init__(self, host: LocatedHost, *, bind: str, port: int, second_port: int = 0) -> None:
+    def __init__(self, host: Host, *, bind: str, port: int, second_port: int = 0) -> None:
         self._host = host
         self._bind = bind
         self._port = port
