@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Any
 
 from core.base.ids import PeerId
 from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput
@@ -27,43 +27,18 @@ from core.nat.messages import Address
 from core.nat.traversal import Traversal
 from core.net.addresses.hosts import is_literal
 from core.net.addresses.ports import call
-from core.net.background_tasks import BackgroundTasks
 from core.net.carriers.carrier_transport import CarriedTransport
 from core.net.carriers.punch import Rendezvous
-from core.net.links.links import Links
+from core.net.host import Host
 from core.net.links.streams import PeerStream
 
 DIAL_BACK_S = 3.0
 
 
-class TraversalHost(Protocol):
-    """The part of the host that traversal uses."""
-
-    @property
-    def links(self) -> Links:
-        """All links, once the host is started."""
-
-    @property
-    def tasks(self) -> BackgroundTasks:
-        """Calls, punches and look-ups in progress."""
-
-    def learn(self, peer: PeerId | bytes, host: str, port: int, *, hearsay: bool = False) -> None:
-        """Note an address of a peer."""
-
-    def deliver(self, event: Any) -> None:
-        """Give the machine an event, and perform its outputs."""
-
-    def perform(self, outputs: Any) -> None:
-        """Send messages and report events that the machine returned."""
-
-    def send_at(self, output: SendDatagramTo) -> None:
-        """Send a datagram to a given address."""
-
-
 class _Circuit:
     """One circuit, as a transport drives it."""
 
-    def __init__(self, host: TraversalHost, machine: Traversal, circuit: bytes, now: Callable[[], float]) -> None:
+    def __init__(self, host: Host, machine: Traversal, circuit: bytes, now: Callable[[], float]) -> None:
         self._host, self._machine, self._circuit, self._now = host, machine, circuit, now
 
     def carry(self, data: bytes) -> None:
@@ -98,7 +73,7 @@ class Traverser:
         now: Unix seconds.
     """
 
-    def __init__(self, host: TraversalHost, machine: Traversal, *, now: Callable[[], float]) -> None:
+    def __init__(self, host: Host, machine: Traversal, *, now: Callable[[], float]) -> None:
         self._host = host
         self._machine = machine
         self._now = now
