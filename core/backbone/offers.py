@@ -84,15 +84,16 @@ def archives(participant: Participant, charter: Charter) -> Sequence[Companion]:
     make_directory(folder)
     used = sum(path.stat().st_size for path in folder.glob("expert-*"))
     room = int((shutil.disk_usage(folder).free / 2 + used) / (COPIES_KEPT * mixture.file_bytes))
+    random = SystemRandom()
     parts = keeping.KeepingParts(
-        hosts=other_hosts.OtherHosts(participant.me, mixture.owner_most, participant.donor.members),
+        hosts=other_hosts.OtherHosts(participant.me, mixture, participant.donor.members, random),
         hosted=(),
         directory=participant.dht,
         sink=DiskStateSink(folder / "incoming"),
         members=participant.donor.members,
         room=room,
     )
-    return (archive.ExpertArchive(participant.me, mixture, parts, random=SystemRandom(), trace=participant.trace),)
+    return (archive.ExpertArchive(participant.me, mixture, parts, random=random, trace=participant.trace),)
 
 
 USUAL: Final = Offers()

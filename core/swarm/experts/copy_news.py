@@ -14,7 +14,14 @@ from core.dht.node import DhtNode
 from core.dht.readwrite import Put
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import row_of
-from core.swarm.experts.records import COPIES_MAX, ExpertCopy, Mixture, copies_in, copies_key, encode_copies
+from core.swarm.experts.records import (
+    COPIES_MAX,
+    ExpertCopy,
+    Mixture,
+    copies_in,
+    copies_key,
+    encode_copies,
+)
 from core.swarm.words.states import StateFile
 
 LIFETIME_S: Final = 600.0
@@ -57,7 +64,7 @@ class CopyNews:
         random: Random,
     ) -> None:
         self._me = me
-        self._run, self._size_max = mixture.run, mixture.file_bytes
+        self._run, self._grid, self._size_max = mixture.run, mixture.grid, mixture.file_bytes
         self._directory = directory
         self._copies = copies
         self._members = members
@@ -90,8 +97,9 @@ class CopyNews:
         if row is None:
             return None
         self.known = {expert: known for expert, known in self.known.items() if row_of(expert) != row}
+        width = self._grid.width(row[1])
         for owner, copy in copies_in(found):
-            if owner != self._me and copy.size <= self._size_max:
+            if owner != self._me and copy.size <= self._size_max and copy.last < width:
                 self.known.setdefault((row[0], (*row[1], copy.last)), {})[owner] = copy
         return row
 

@@ -1,6 +1,6 @@
 """What other hosts say of the places of a mixture, and who comes first among several."""
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import inf
@@ -13,7 +13,7 @@ from core.base.machine import Send
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.experts.records import AGAIN_S, LIFETIME_S, ExpertRow, claims_in, coordinates_in, rows_in
+from core.swarm.experts.records import AGAIN_S, LIFETIME_S, Mixture, claims_in, coordinates_in, from_bits, rows_in
 from core.swarm.presence.ancestry import keep
 from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
@@ -26,6 +26,9 @@ ANY_WORD: Final = ExpertFileAsk(bytes(DIGEST_BYTES))
 ANY_ANSWER: Final = ExpertFileDenied(ANY_WORD.digest, 0.0)
 ASKED_MAX: Final = 2
 """Number of hosts of one place that are asked for a word at a time."""
+UNHEARD_MAX: Final = 16
+"""Number of hosts of one place that count which have not spoken to this peer: keys cost nothing, and each look at a
+layer goes through all of their words."""
 SPOKEN_MAX: Final = 4_096
 """Upper bound on the hosts that are remembered to have spoken to this peer."""
 
@@ -34,11 +37,13 @@ class PlaceClaim(NamedTuple):
     """A host's word that a place is its own.
 
     Attributes:
+        place: The place in its layer.
         host: The host.
         lives: Whether it lives there, and has not only claimed it.
         first: When it claimed the place, Unix seconds, and its rank there: the least stays.
     """
 
+    place: Place
     host: PeerId
     lives: bool
     first: tuple[int, bytes]
@@ -49,17 +54,20 @@ class OtherHosts:
 
     Args:
         me: This peer, which is none of them.
-        owner_most: Number of places of a layer at which one host counts.
+        mixture: The places of each layer, and at how many of them one host counts.
         members: Who was in rounds with this peer.
+        random: Draws among hosts.
     """
 
-    def __init__(self, me: PeerId, owner_most: int, members: Container[PeerId]) -> None:
+    def __init__(self, me: PeerId, mixture: Mixture, members: Container[PeerId], random: Random) -> None:
         self._me = me
-        self._owner_most = owner_most
+        self._random = random
+        self._grid, self._owner_most = mixture.grid, mixture.owner_most
         self.members = members
         self.read_at: dict[Expert, float] = {}
         """When each row was read, Unix seconds."""
-        self._hosts: dict[Expert, Mapping[PeerId, tuple[ExpertRow, float]]] = {}
+        self._hosts: dict[Expert, Mapping[PeerId, tuple[float, Sequence[PlaceClaim]]]] = {}
+        """By row and host: when its word ends, and the places that it names."""
         self._spoken: OrderedDict[PeerId, None] = OrderedDict()
         self._lost: OrderedDict[PeerId, float] = OrderedDict()
 
@@ -75,35 +83,53 @@ class OtherHosts:
         """Whether a host has spoken to this peer, or was in a round with it: made-up keys do neither."""
         return host in self._spoken or host in self.members
 
-    def asked(self, hosts: Sequence[PeerId], random: Random) -> Sequence[Send[ExpertFileAsk]]:
+    def asked(self, hosts: Sequence[PeerId]) -> Sequence[Send[ExpertFileAsk]]:
         """Ask some hosts for a word."""
-        return [Send(host, ANY_WORD) for host in random.sample(hosts, min(ASKED_MAX, len(hosts)))]
+        return [Send(host, ANY_WORD) for host in self._random.sample(hosts, min(ASKED_MAX, len(hosts)))]
 
     def heard(self, row: Expert, found: Found, now: float) -> None:
-        """Take what was read of a row."""
+        """Take what was read of a row; places that the grid has not, and too many hosts of one, are left out."""
         self.read_at[row] = now
-        self._hosts[row] = {host: (said, until) for host, said, until in rows_in(found) if host != self._me}
+        layer, prefix = row
+        every = free = (1 << self._grid.width(prefix)) - 1
+        hosts: dict[PeerId, tuple[float, Sequence[PlaceClaim]]] = {}
+        unheard, words = Counter[int](), list(rows_in(found))
+        self._random.shuffle(words)  # so each host counts in some of the looks
+        for host, said, until in words:
+            is_real = self.is_real(host)
+            counts = every if is_real else free
+            if host == self._me or not counts & (from_bits(said.hosted) | from_bits(said.claimed)):
+                continue
+            lives, claims = set(coordinates_in(said.hosted)), []
+            for last, since in claims_in(said, until).items():
+                if counts >> last & 1:
+                    place = (*prefix, last)
+                    claims.append(PlaceClaim(place, host, last in lives, (since, rank((layer, place), host))))
+                    unheard[last] += not is_real
+                    free &= ~(1 << last) if unheard[last] >= UNHEARD_MAX else -1
+            hosts[host] = until, claims
+        self._hosts[row] = hosts
 
     def peers(self, now: float) -> set[PeerId]:
         """All hosts of late."""
-        return {host for hosts in self._hosts.values() for host, (_, until) in hosts.items() if until > now - LATE_S}
+        return {host for hosts in self._hosts.values() for host, (until, _) in hosts.items() if until > now - LATE_S}
 
     def living(self, now: float) -> Mapping[Expert, list[PeerId]]:
         """The experts that others host, or did of late, and who does: first who claimed it first."""
         living: defaultdict[Expert, list[tuple[int, bytes, PeerId]]] = defaultdict(list)
-        for expert, claim in self._counted(now - LATE_S):
+        for layer, claim in self._counted(now - LATE_S):
             if claim.lives:
-                living[expert].append((*claim.first, claim.host))
+                living[layer, claim.place].append((*claim.first, claim.host))
         return {expert: [host for _, _, host in sorted(hosts)] for expert, hosts in living.items()}
 
     def of_layer(self, layer: int, now: float) -> Mapping[Place, list["PlaceClaim"]]:
         """Who lives at each place of a layer, or claims it, as they say."""
         others: defaultdict[Place, list[PlaceClaim]] = defaultdict(list)
-        for (_, place), claim in self._counted(now, layer):
-            others[place].append(claim)
+        for _, claim in self._counted(now, layer):
+            others[claim.place].append(claim)
         return others
 
-    def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[Expert, "PlaceClaim"]]:
+    def _counted(self, after: float, layer: int | None = None) -> Iterator[tuple[int, PlaceClaim]]:
         """Hosts at the places where they live, or which they claim: each at no more of a layer than it counts for.
 
         Where it lives counts first: of the rows that were read earlier some show claims that it has given up since.
@@ -111,18 +137,18 @@ class OtherHosts:
         Args:
             after: What had ended by then is left out; Unix seconds.
             layer: The places of this one only; None: of all.
+
+        Yields:
+            The layer of each, and the claim.
         """
-        of_hosts: defaultdict[tuple[PeerId, int], list[tuple[Expert, PlaceClaim]]] = defaultdict(list)
-        for (in_layer, prefix), hosts in self._hosts.items():
-            for host, (said, until) in hosts.items() if layer in {None, in_layer} else ():
+        of_hosts: defaultdict[tuple[PeerId, int], list[PlaceClaim]] = defaultdict(list)
+        for (in_layer, _), hosts in self._hosts.items():
+            for host, (until, claims) in hosts.items() if layer in {None, in_layer} else ():
                 if self._end(host, until) > after:
-                    lives = set(coordinates_in(said.hosted))
-                    for last, since in claims_in(said, until).items():
-                        expert = (in_layer, (*prefix, last))
-                        claim = PlaceClaim(host, last in lives, (since, rank(expert, host)))
-                        of_hosts[host, in_layer].append((expert, claim))
-        for claims in of_hosts.values():
-            yield from sorted(claims, key=lambda one: (not one[1].lives, one[1].first[1]))[: self._owner_most]
+                    of_hosts[host, in_layer] += claims
+        for (_, in_layer), claims in of_hosts.items():
+            counted = sorted(claims, key=lambda claim: (not claim.lives, claim.first[1]))[: self._owner_most]
+            yield from ((in_layer, claim) for claim in counted)
 
     def _end(self, host: PeerId, until: float) -> float:
         """When a host's word ends: soon, if the host was lost after it was told."""

@@ -132,7 +132,7 @@ class ExpertPlaces:
         """Those that people see."""
         self._key_of = {row: row_key(mixture.run, *row) for row in self._order}
         self._row_of = {key: row for row, key in self._key_of.items()}
-        self.others = OtherHosts(me, mixture.owner_most, members)
+        self.others = OtherHosts(me, mixture, members, random)
         self._doubted: set[Expert] = set()
         """Places where hosts were asked for a word: who has not given one takes none of them."""
         self._held: dict[Expert, _Held] = {}
@@ -261,7 +261,7 @@ class ExpertPlaces:
         useful = [named for named in silent if missing and own[named[0]] < self._owner_most]
         doubted = self._random.sample(useful, min(DOUBTED_MAX, len(useful)))
         self._doubted.update(doubted)
-        return [asked for named in doubted for asked in self.others.asked(silent[named], self._random)]
+        return [asked for named in doubted for asked in self.others.asked(silent[named])]
 
     def _vacant(self, missing: int, now: float) -> tuple[list[Expert], dict[Expert, list[PeerId]]]:
         """Enough vacant places of the rows that were read, and others, of whose hosts none has spoken to this peer."""
@@ -310,7 +310,7 @@ class ExpertPlaces:
                 if real and held.is_second:
                     yield self.leave(named, now)
                 elif not real:
-                    yield from self.others.asked(before, self._random)
+                    yield from self.others.asked(before)
                 if before and not held.is_second:
                     self._look_at = earliest(self._look_at, self._looked_at + LOOK_AGAIN_S)
                 held.is_second = bool(before)

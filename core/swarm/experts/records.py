@@ -145,6 +145,11 @@ def bits_of(coordinates: Iterable[int]) -> bytes:
     return bits.to_bytes(-(-bits.bit_length() // 8), "little")
 
 
+def from_bits(bits: bytes) -> int:
+    """The number of which bit i is set where a bitmap names coordinate i."""
+    return int.from_bytes(bits, "little")
+
+
 def coordinates_in(bits: bytes) -> Iterator[int]:
     """Coordinates that a bitmap names, in their order."""
     return (8 * byte + bit for byte, eight in enumerate(bits) for bit in range(8) if eight >> bit & 1)
@@ -176,7 +181,7 @@ def claims_in(row: ExpertRow, until: float) -> dict[int, int]:
 
 def row_news(row: ExpertRow, until: float) -> RowNews:
     """A host's word as a trainer keeps it."""
-    return RowNews(int.from_bytes(row.hosted, "little"), until, row.wait * WAIT_UNIT_S, row.relayed)
+    return RowNews(from_bits(row.hosted), until, row.wait * WAIT_UNIT_S, row.relayed)
 
 
 class ExpertCopy(msgspec.Struct, frozen=True, array_like=True):

@@ -134,7 +134,7 @@ class Directory:
 def test_host_that_is_asked_for_a_word_speaks(tmp_path):
     pair, ghost = Pair(tmp_path), PeerId(bytes([9]) * 32)
     others = pair.peers[TRAINER].places.others
-    pair.take(TRAINER, others.asked([HOST, ghost], Random(0)))
+    pair.take(TRAINER, others.asked([HOST, ghost]))
     assert others.is_real(HOST)
     assert not others.is_real(ghost)
     assert pair.told == []

@@ -21,7 +21,7 @@ from tests.unit.swarm.experts.test_exchange import MIXTURE, Directory, Pair
 
 def archive_of(pair, peer, folder, room):
     parts = KeepingParts(
-        hosts=OtherHosts(peer, MIXTURE.owner_most, ()),
+        hosts=OtherHosts(peer, MIXTURE, (), Random(1)),
         hosted=(),
         directory=Directory(pair, peer),
         sink=DiskStateSink(folder / peer.hex()[:4]),

@@ -145,7 +145,7 @@ def test_places_are_taken_again_after_half_of_the_hosts_died(seed):
     assert max(len(held) for held in town.live.values()) <= 12
 
 
-@pytest.mark.parametrize("seed", [75, 136, 178])
+@pytest.mark.parametrize("seed", [106, 135, 254])
 def test_hosts_with_no_room_to_spare_share_all_places(seed):
     """A place that two take leaves another one vacant."""
     town = Town(seed, layers=4, owner_most=4)

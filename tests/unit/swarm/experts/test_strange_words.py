@@ -1,0 +1,58 @@
+"""What strangers say of places that no model has, and of the same places under many keys."""
+
+from random import Random
+
+import pytest
+
+from core.base.ids import PeerId
+from core.dht.events import Found
+from core.dht.messages import Record
+from core.swarm.experts.exchange import HostExperts, SurveyExperts
+from core.swarm.experts.other_hosts import UNHEARD_MAX, OtherHosts
+from core.swarm.experts.records import ExpertRow, bits_of, encode_row, row_key
+from tests.unit.swarm.experts.test_exchange import HOST, MIXTURE, TRAINER, Pair
+from tests.unit.swarm.experts.test_keeping import archive_of
+
+ROWS = [(0,), (1,)]
+
+
+def says(peer, row, coordinates):
+    """A host's word, which lasts as long as a holder keeps any."""
+    return Record(peer, encode_row(ExpertRow(hosted=bits_of(coordinates))), 10**9, bytes(64))
+
+
+@pytest.mark.parametrize("claims", [True, False])
+def test_places_of_no_grid_are_neither_kept_nor_shown(tmp_path, claims):
+    """Somebody has files for them, and may say to host them, too."""
+    liar, backbone = (PeerId(bytes([n]) * 32) for n in (99, 5))
+    pair = Pair(tmp_path, (TRAINER, liar))
+    pair.peers[backbone] = archive_of(pair, backbone, tmp_path, 100)
+    pair.peers[backbone].start(0.0)
+    for last in range(2, 20):
+        path = tmp_path / f"lie-{last}"
+        path.write_bytes(b"a lie" * 1000)
+        pair.keep(liar, (0, (0, last)), 9, path)
+    for row in ROWS if claims else ():
+        pair.stored[row_key(MIXTURE.run, 0, row)] = {liar: says(liar, row, range(256))}
+    pair.go_on(5)
+    pair.deliver(TRAINER, SurveyExperts(gather_s=100))
+    pair.deliver(TRAINER, HostExperts(1))
+    pair.go_on(120)
+    assert {peer for peer, _ in pair.copies} == {liar}
+    shown = [one.expert for one in pair.peers[TRAINER].known(pair.now)]
+    assert shown
+    assert all(MIXTURE.grid.has(place) for _, place in shown)
+
+
+def test_few_made_up_keys_count_beside_a_host_that_speaks():
+    """Holders keep 2,000 records of a row, each of which may name all of its places."""
+    others = OtherHosts(TRAINER, MIXTURE, (), Random(0))
+    others.spoke(HOST)
+    for row in ROWS:
+        keys = [PeerId(bytes([7, one // 256, one % 256, 0]) * 8) for one in range(2000)]
+        found = [says(key, row, range(2)) for key in keys] + [says(HOST, row, [1])]
+        others.heard((0, row), Found(row_key(MIXTURE.run, 0, row), tuple(found)), 0.0)
+    claims = others.of_layer(0, 0.0)
+    assert [len(claims[0, last]) for last in range(2)] == [UNHEARD_MAX, UNHEARD_MAX + 1]
+    assert all(HOST in others.living(0.0)[0, (row, 1)] for row in range(2))
+    assert len(others.peers(0.0)) <= 4 * UNHEARD_MAX + 1
