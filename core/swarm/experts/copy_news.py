@@ -14,14 +14,7 @@ from core.dht.node import DhtNode
 from core.dht.readwrite import Put
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import row_of
-from core.swarm.experts.records import (
-    COPIES_MAX,
-    ExpertCopy,
-    Mixture,
-    copies_in,
-    copies_key,
-    encode_copies,
-)
+from core.swarm.experts.records import COPIES_MAX, ExpertCopy, Mixture, copies_in, copies_key, encode_copies
 from core.swarm.words.states import StateFile
 
 LIFETIME_S: Final = 600.0

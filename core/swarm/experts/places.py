@@ -324,6 +324,9 @@ class ExpertPlaces:
     def _said(self, row: Expert, now: float) -> Put:
         """A row as it is now; one that has emptied is told for the last time."""
         held = {named: held for named, held in self._held.items() if row_of(named) == row}
+        if now > self._told[row] + LIFETIME_S - AGAIN_S:  # the computer slept: others live there now, and were first
+            for one in held.values():
+                one.since = int(now)
         if held:
             self._told[row] = now + AGAIN_S - TOGETHER_S * self._random.random()
         else:

@@ -301,3 +301,23 @@ def test_late_word_of_having_been_first_drives_nobody_away():
             town.spoke(peer, PeerId(bytes([7, 0, one, 0]) * 8))
     town.go_on(120)
     assert len(town.places()) == 16
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_host_that_slept_takes_no_place_back(seed):
+    """Meanwhile others have them, and what they have learned; once all say that it was long ago, a hash decides."""
+    town = Town(seed, layers=1)
+    hosts = [town.host(number, 8) for number in range(3)]
+    for peer in hosts:
+        town.met[peer].met(hosts)
+    town.time_until_full(60)
+    town.go_on(300)
+    sleeper, live = town.hosts.pop(hosts[0]), town.live.pop(hosts[0])
+    town.go_on(3600)
+    taken = town.places().keys() & live
+    assert taken
+    town.hosts[hosts[0]], town.live[hosts[0]], town.longest_twice = sleeper, live, 0.0
+    town.go_on(120)
+    assert town.longest_twice <= 30
+    assert not taken & town.live[hosts[0]]
+    assert len(town.places()) == 16
