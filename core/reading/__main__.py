@@ -2,17 +2,15 @@
 
 import os
 import queue
-import signal
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Final, NoReturn
+from typing import Final
 
 from core.base.problems import Problem, WorkerProblem
 from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
 from core.system.memory_bound import OWN
-from core.workers.child_end import listen, speaker, step_back, take_pipe
+from core.workers.child_end import leave, step_back, take_pipe, watch_parent
 
 MEMORY_BYTES_MAX: Final = 3 * 1024**3
 """Upper bound on this process, ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses
@@ -22,13 +20,9 @@ TOO_MUCH: Final = "a file unfolds to more memory than any text needs"
 
 def main(*_: object) -> int:
     """Run the reader until its stdin closes or a problem ends it; returns the exit code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = take_pipe()
-    say = speaker(sink)
-    inbox: queue.SimpleQueue[ToReader] = queue.SimpleQueue()  # never full: who listens must see the pipe end
-    threading.Thread(
-        target=listen, args=(source, decoder_of(ToReader), inbox.put, os._exit), name="parent watch", daemon=True
-    ).start()
+    source, say = take_pipe()
+    inbox: queue.SimpleQueue[ToReader] = queue.SimpleQueue()
+    watch_parent(source, decoder_of(ToReader), inbox.put)
     try:
         begin = inbox.get()
         if not isinstance(begin, BeginReading):
@@ -48,19 +42,11 @@ def main(*_: object) -> int:
     return 1
 
 
-def run(*_: object) -> NoReturn:
-    """The same, as a program; leaves without waiting for its threads."""
-    code = main()
-    sys.stderr.flush()
-    os._exit(code)
-
-
 def _end(say: Callable[[ReadFailed], None], error: BaseException | None) -> None:
     """Say what went wrong in this program, in whichever thread, and end: the worker begins anew."""
     traceback.print_exception(error)
     say(ReadFailed.of(WorkerProblem("Reading stopped: {error}", error, hint="The log says more.")))
-    sys.stderr.flush()
-    os._exit(1)
+    leave(1)
 
 
 def _frames(inbox: "queue.SimpleQueue[ToReader]") -> Iterator[ToReader]:
@@ -69,4 +55,4 @@ def _frames(inbox: "queue.SimpleQueue[ToReader]") -> Iterator[ToReader]:
 
 
 if __name__ == "__main__":
-    run()
+    leave(main())

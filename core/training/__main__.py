@@ -5,16 +5,13 @@ process ends at once, whatever it is doing, so no orphan trains on after a crash
 is silent (core.training.engine_watch).
 """
 
-import os
 import queue
-import signal
-import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -22,23 +19,15 @@ from core.api.numbers import volume
 from core.api.settings import CPU
 from core.base.problems import BadInput, Problem, Sentence, WorkerProblem
 from core.training.engine_watch import EngineWatch, Heard
-from core.training.learner import Learner
-from core.workers.child_end import answering, listen, speaker, step_back, take_pipe
-from core.workers.frames import (
-    Computes,
-    Failed,
-    Ping,
-    Start,
-    ToEngine,
-    ToWorker,
-    frame_decoder,
-)
+from core.workers.child_end import answering, leave, step_back, take_pipe, watch_parent
+from core.workers.frames import Computes, Failed, Ping, Start, ToEngine, ToWorker, frame_decoder
 
 if TYPE_CHECKING:
     from core.training.conversation import Conversation
+    from core.training.learner import Learner
 
 
-def keep_within(learner: Learner, limit_bytes: int) -> None:
+def keep_within(learner: "Learner", limit_bytes: int) -> None:
     """Have a worker take no more than this of the computer's memory, as far as the number of samples decides it.
 
     A graphics card's own memory is another matter.
@@ -64,13 +53,11 @@ def keep_within(learner: Learner, limit_bytes: int) -> None:
 
 def main(*_: object) -> int:
     """Run the worker until its stdin closes or a problem ends it; returns the exit code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = take_pipe()
-    say: Callable[[ToEngine], None] = speaker(sink)
-    inbox: queue.SimpleQueue[Heard] = queue.SimpleQueue()  # never full: who listens must see the pipe end
+    source, say = take_pipe()
+    inbox: queue.SimpleQueue[Heard] = queue.SimpleQueue()
     decoder, watch = frame_decoder(ToWorker | Ping), EngineWatch(inbox.put)
     take = answering(say, inbox.put, watch.hear)
-    threading.Thread(target=listen, args=(source, decoder, take, os._exit), name="parent watch", daemon=True).start()
+    watch_parent(source, decoder, take)
     threading.Thread(target=watch.run, name="engine watch", daemon=True).start()
     try:
         start = inbox.get()
@@ -89,13 +76,6 @@ def main(*_: object) -> int:
         why = Sentence("memory ran out") if lacked_memory(error) else error
         say(Failed.of(WorkerProblem("Training stopped: {why}.", why, hint="The log says more.")))
     return 1
-
-
-def run(*_: object) -> NoReturn:
-    """The same, as a program; leaves without waiting for the thread that listens."""
-    code = main()
-    sys.stderr.flush()
-    os._exit(code)
 
 
 def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Callable[[], float]) -> "Conversation":
@@ -122,7 +102,6 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
 
     from core.tasks import task_of  # noqa: PLC0415
     from core.tasks.task import Blobs  # noqa: PLC0415
-    from core.training.__main__ import keep_within  # noqa: PLC0415
     from core.training.conversation import Conversation  # noqa: PLC0415
     from core.training.devices.backprop import keep_compiled  # noqa: PLC0415
     from core.training.devices.devices import choose, titles_of  # noqa: PLC0415
@@ -163,4 +142,4 @@ def _content(path: Path) -> bytes:
 
 
 if __name__ == "__main__":
-    run()
+    leave(main())

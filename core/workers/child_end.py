@@ -7,10 +7,11 @@ a crash.
 import contextlib
 import io
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, Final, NoReturn, TypeVar
 
 import msgspec
 import psutil
@@ -30,6 +31,23 @@ class _Log(io.FileIO):
         with contextlib.suppress(OSError):
             super().write(data)
         return len(data)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process, without waiting for the thread that listens."""
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def watch_parent(source: BinaryIO, decoder: msgspec.msgpack.Decoder[T], put: Callable[[T], None]) -> None:
+    """Begin to `listen`, in a thread of its own, until the process ends with the pipe.
+
+    Args:
+        source: The parent's end writes frames into it.
+        decoder: Decoder of the frames.
+        put: Takes each frame; it must not wait, or nobody sees the pipe end.
+    """
+    threading.Thread(target=listen, args=(source, decoder, put, os._exit), name="parent watch", daemon=True).start()
 
 
 def listen(
@@ -77,8 +95,13 @@ def answering(
     return take
 
 
-def take_pipe() -> tuple[BinaryIO, BinaryIO]:
-    """Keep fd 0 and a copy of fd 1 for frames; whatever else is printed goes to stderr."""
+def take_pipe() -> tuple[BinaryIO, Callable[[msgspec.Struct], None]]:
+    """Keep fd 0 and a copy of fd 1 for frames; whatever else is printed goes to stderr, and Ctrl-C to the parent.
+
+    Returns:
+        What frames are read from, and what sends them, from any thread.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.dup(1)
     os.dup2(2, 1)
     log = _Log(2, "wb", closefd=False)
@@ -90,11 +113,11 @@ def take_pipe() -> tuple[BinaryIO, BinaryIO]:
 
         msvcrt.setmode(0, os.O_BINARY)
         msvcrt.setmode(out, os.O_BINARY)
-    return os.fdopen(os.dup(0), "rb"), os.fdopen(out, "wb", buffering=0)
+    return os.fdopen(os.dup(0), "rb"), _speaker(os.fdopen(out, "wb", buffering=0))
 
 
-def speaker(sink: BinaryIO) -> Callable[[msgspec.Struct], None]:
-    """Sends frames, from any thread; ends the process when nobody listens any more."""
+def _speaker(sink: BinaryIO) -> Callable[[msgspec.Struct], None]:
+    """Sends frames; ends the process when nobody listens any more."""
     whole = threading.Lock()
 
     def say(frame: msgspec.Struct) -> None:

@@ -5,32 +5,25 @@ and go out on fd 1, and the process ends when its stdin closes.  It is a process
 in a round, and a host must not.
 """
 
-import os
 import queue
-import signal
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from core.base.problems import Problem, WorkerProblem
-from core.workers.child_end import answering, listen, speaker, step_back, take_pipe
+from core.workers.child_end import answering, leave, step_back, take_pipe, watch_parent
 from core.workers.expert_frames import ExpertStart, FromExperts, ToExperts
 from core.workers.frames import Failed, Ping, frame_decoder
 
 
 def main(*_: object) -> int:
     """Run the worker until its stdin closes or a problem ends it; returns the exit code."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    source, sink = take_pipe()
-    say: Callable[[FromExperts], None] = speaker(sink)
+    source, say = take_pipe()
     inbox: queue.SimpleQueue[ToExperts] = queue.SimpleQueue()
     take = answering(say, inbox.put)
     decoder = frame_decoder(ToExperts | Ping)
-    threading.Thread(target=listen, args=(source, decoder, take, os._exit), name="parent watch", daemon=True).start()
+    watch_parent(source, decoder, take)
     try:
         host(inbox, say)
     except Problem as problem:
@@ -67,12 +60,5 @@ def host(inbox: "queue.SimpleQueue[ToExperts]", say: Callable[[FromExperts], Non
     runtime.run(inbox)
 
 
-def run(*_: object) -> NoReturn:
-    """The same, as a program; leaves without waiting for the thread that listens."""
-    code = main()
-    sys.stderr.flush()
-    os._exit(code)
-
-
 if __name__ == "__main__":
-    run()
+    leave(main())

@@ -74,6 +74,12 @@ def test_silence_is_noticed_once_and_ends_before_the_frame() -> None:
     assert inbox[1:] == [EngineSilent(given_up=True), EngineHeard(), Go(), Go()]
 
 
+def test_worker_watches_its_parent_before_torch_is_loaded() -> None:
+    code = "import sys, core.training.__main__, core.training.experts.__main__; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "False"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no file that can be waited at")
 def test_worker_that_hangs_ends_with_its_engine(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "manifest")
