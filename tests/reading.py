@@ -19,9 +19,9 @@ from core.base.content import digest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest, sign_manifest
 from core.base.signing import KeyPair
-from core.reading.frames import BeginReading, BlockReady, Opened, ToTrainer, Want, decoder_of
+from core.reading.frames import BeginReading, BlockReady, Opened, ToTrainer, Want
 from core.text.order.shard_index import ShardIndex
-from core.workers.frames import LENGTH_BYTES, frame_length, framed
+from core.workers.frames import LENGTH_BYTES, frame_decoder, frame_length, framed
 
 KEY = KeyPair(b"k" * 32)
 LENGTH = 32
@@ -100,7 +100,7 @@ class Reader:
         self.process.stdout.close()
 
     def _listen(self) -> None:
-        decoder = decoder_of(ToTrainer)
+        decoder = frame_decoder(ToTrainer)
         assert self.process.stdout is not None
         while header := self.process.stdout.read(LENGTH_BYTES):
             self._frames.put(decoder.decode(self.process.stdout.read(frame_length(header))))

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from core.base.problems import Problem, WorkerProblem
-from core.reading.frames import BeginReading, ReadFailed, ToReader, decoder_of
+from core.reading.frames import BeginReading, ReadFailed, ToReader
 from core.system.memory_bound import OWN
 from core.workers.child_end import leave, step_back, take_pipe, watch_parent
+from core.workers.frames import frame_decoder
 
 MEMORY_BYTES_MAX: Final = 3 * 1024**3
 """Upper bound on this process, ten times what it takes usually (`core.system.memory_bound`).  Where the system refuses
@@ -22,7 +23,7 @@ def main(*_: object) -> int:
     """Run the reader until its stdin closes or a problem ends it; returns the exit code."""
     source, say = take_pipe()
     inbox: queue.SimpleQueue[ToReader] = queue.SimpleQueue()
-    watch_parent(source, decoder_of(ToReader), inbox.put)
+    watch_parent(source, frame_decoder(ToReader), inbox.put)
     try:
         begin = inbox.get()
         if not isinstance(begin, BeginReading):

@@ -13,9 +13,9 @@ import msgspec
 
 from core.base.back_off import BackOff
 from core.base.problems import WireProblem, WorkerProblem
-from core.reading.frames import BeginReading, GoOn, ReadFailed, ReadFrame, Rest, ToReader, ToTrainer, decoder_of
+from core.reading.frames import BeginReading, GoOn, ReadFailed, ReadFrame, Rest, ToReader, ToTrainer
 from core.system.child_process import own_command
-from core.workers.frames import LENGTH_BYTES, frame_length, framed
+from core.workers.frames import LENGTH_BYTES, frame_decoder, frame_length, framed
 
 RESTART_S: Final = 1.0
 RESTART_S_MAX: Final = 60.0
@@ -163,7 +163,7 @@ class ReaderClient:
     def _listen(self, process: "subprocess.Popen[bytes]") -> tuple[bool, ReadFailed | None]:
         """Pass on its frames until it ends; whether it said anything, and its last words."""
         assert process.stdout is not None
-        decoder, worked = decoder_of(ToTrainer), False
+        decoder, worked = frame_decoder(ToTrainer), False
         try:
             while header := process.stdout.read(LENGTH_BYTES):
                 frame: ToTrainer = decoder.decode(process.stdout.read(frame_length(header)))

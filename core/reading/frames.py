@@ -3,7 +3,7 @@
 The reader is the worker's own child, so neither is a stranger; what strangers can send is in the shards.
 """
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import msgspec
 from msgspec import Meta
@@ -178,8 +178,3 @@ class ReadFailed(ReadFrame, frozen=True, kw_only=True, tag="failed"):
 
 ToReader = BeginReading | Want | Remake | Drop | Rest | GoOn
 ToTrainer = Opened | BlockReady | Unreadable | FilesLeftOut | Stalled | Flowing | Tally | ReadFailed
-
-
-def decoder_of(direction: Any) -> msgspec.msgpack.Decoder[Any]:
-    """A decoder for one direction: `ToReader` or `ToTrainer`."""
-    return msgspec.msgpack.Decoder(direction)
