@@ -102,11 +102,11 @@ class EngineProcess(QObject):
         """Whether an engine trains alone where no collaboration was joined."""
         return OR_ALONE in self._command
 
-    def add_word(self, word: str) -> None:
-        """Start engines with a further word from now on, before those of the person."""
+    def go_alone(self) -> None:
+        """Start engines from now on that train alone where no collaboration was joined."""
         at = len(engine_command(self.home))
-        if self._command and word not in self._command:
-            self._command.insert(min(at, len(self._command)), word)
+        if self._command and not self.alone:  # before the words of the person
+            self._command.insert(min(at, len(self._command)), OR_ALONE)
 
     def forget_dead(self) -> None:
         """Another engine is connected: how an earlier one ended no longer matters."""

@@ -5,7 +5,7 @@ import time
 from PySide6.QtCore import QObject, QTimer
 
 from app.commands.line_command import LineCommand
-from app.engine.engine_process import OR_ALONE, EngineProcess
+from app.engine.engine_process import EngineProcess
 from app.engine.store import Store
 from core.api.joined import absence
 from core.api.verdict import VerdictCode, not_connected
@@ -67,7 +67,7 @@ class Starter(QObject):
 
     def start_alone(self) -> None:
         """The person has left the last collaboration, and wants to train alone."""
-        self._process.add_word(OR_ALONE)
+        self._process.go_alone()
         self.start()
 
     def hold(self) -> None:

@@ -64,7 +64,7 @@ class HomePage(AskingPage):
         self._gift = sentence(tone="muted")
         self.days = DaysPicture(theme)
         self._fortnight = sentence(tone="muted")
-        self._collaboration = Elided(tone="muted")
+        self._collaboration = Elided()
         self._passed_over = sentence(tone="muted")
         self._data = sentence(tone="muted")
         self._data.setVisible(False)

@@ -32,7 +32,7 @@ class ModelPage(Page):
         self.trying = TryBox(trying, theme)
         self.trying.answered.connect(lambda: self.show_whole(self.trying))
         self.saving = SaveRow(saving)
-        self._collaboration = Elided(tone="muted")
+        self._collaboration = Elided()
         self.heldout = Curve(
             theme,
             tr("Mistakes on what it has never seen"),

@@ -13,7 +13,7 @@ from app.commands.own_commands import OwnCommands
 from app.ending import EngineEnding
 from app.engine import reports
 from app.engine.client import Client
-from app.engine.engine_process import OR_ALONE, EngineProcess, own_program
+from app.engine.engine_process import EngineProcess, own_program
 from app.engine.intents import Intents
 from app.engine.starting import Starter
 from app.engine.store import Store
@@ -104,7 +104,7 @@ class Application(QObject):
             hidden: Whether only the tray shows it; minimised where there is no tray.
         """
         if opening(self._home, self.choices) is Opening.ALONE:
-            self.process.add_word(OR_ALONE)
+            self.process.go_alone()
         self.window.restoreGeometry(self.choices.geometry)
         self.tray.show()
         if not hidden:

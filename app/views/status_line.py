@@ -29,7 +29,7 @@ class StatusLine(QFrame):
         self.setObjectName("status")
         self.icon = Picture("disconnected", 1.0)
         self._words = label(tone="muted")
-        self._news = Elided(tone="muted")
+        self._news = Elided()
         self._headline = self._sentence = ""
         self.fade = QTimer(self, singleShot=True)
         self.fade.timeout.connect(self._forget)

@@ -11,8 +11,8 @@ from core.api.settings import ALL, AUTO, CPU
 class DeviceChoice(QWidget):
     """Shows the setting `device` as buttons; the tick boxes are of the devices that are known or were chosen."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         tr = text.tr
         self.best = QRadioButton(tr("The &best that there is: a graphics card, else the processor"))
         self.all = QRadioButton(tr("&All at once, each at its own pace"))

@@ -76,12 +76,12 @@ class WholeLabel(QLabel):
 
 
 class Elided(QLabel):
-    """One line that ends in an ellipsis where space is short; its tooltip holds the whole."""
+    """One muted line that ends in an ellipsis where space is short; its tooltip holds the whole."""
 
-    def __init__(self, *, tone: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setProperty("tone", tone)
+        self.setProperty("tone", "muted")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's signature

@@ -131,7 +131,7 @@ class Digits:
 
     def model(self, seed: int) -> DigitsTrunk:
         """A new trunk, which knows how frequent each class is."""
-        model = started(DigitsTrunk(self.numbers.pixels, self._experts), spread=0.05, seed=seed)
+        model = started(DigitsTrunk(self.numbers.pixels, self._experts), seed=seed)
         with torch.no_grad():
             model.head.bias.copy_(self._logs_C)
         return model

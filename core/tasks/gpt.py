@@ -104,7 +104,7 @@ class CharacterGpt:
 
         Where the manifest names a start, the model begins with that.
         """
-        model = started(Gpt(self.numbers), spread=0.05, seed=seed)
+        model = started(Gpt(self.numbers), seed=seed)
         last = model.body.norm
         assert isinstance(last, nn.LayerNorm)
         with torch.no_grad():

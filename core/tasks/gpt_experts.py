@@ -130,7 +130,7 @@ class MixtureGpt(CharacterGpt):
 
     def model(self, seed: int) -> GptTrunk:  # type: ignore[override]
         """A new trunk, which knows how frequent each letter is: the first number that the head reads begins as 1."""
-        model = started(GptTrunk(self.numbers, self._experts), spread=0.05, seed=seed)
+        model = started(GptTrunk(self.numbers, self._experts), seed=seed)
         with torch.no_grad():
             model.norm.weight[0], model.norm.bias[0], model.head.weight[:, 0] = 0, 1, self._logs_V
         return model

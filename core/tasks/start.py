@@ -14,6 +14,8 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 GRID = 1024
 """Logarithms and quantiles are rounded to this grid, because computers do not agree on their last digits."""
 QUANTILES = 2**16
+SPREAD = 0.05
+"""Standard deviation of the numbers with which the small models start."""
 
 
 def log_shares(counts: Sequence[int]) -> torch.Tensor:
@@ -59,9 +61,9 @@ def _quantiles() -> NDArray[np.float32]:
     )
 
 
-def started(model: Model, *, spread: float, seed: int) -> Model:
-    """A model on the CPU, all its parameters started with one spread; the same seed gives the same bits everywhere."""
+def started(model: Model, *, seed: int) -> Model:
+    """A model on the CPU, all its parameters started with `SPREAD`; the same seed gives the same bits everywhere."""
     generator = np.random.Generator(np.random.PCG64(seed))
     for name, parameter in model.named_parameters():
-        start_evenly(name, parameter, spread=spread, generator=generator)
+        start_evenly(name, parameter, spread=SPREAD, generator=generator)
     return model
