@@ -20,6 +20,7 @@ from msgspec import Meta
 from core.authority.decisions import Decisions
 from core.authority.documents import BODY_BYTES_MAX, MARK_BYTES, Document
 from core.authority.records import AuthorityRecords, read_bundle
+from core.base.bounds import remember
 from core.base.contact import Observed
 from core.base.content import digest
 from core.base.ids import PeerId
@@ -142,10 +143,7 @@ class AuthorityNews:
         """Advance by one event."""
         match event:
             case Observed(peer=peer):
-                self._met[peer] = None
-                self._met.move_to_end(peer)
-                if len(self._met) > PEERS_MAX:
-                    self._met.popitem(last=False)
+                remember(self._met, peer, None, PEERS_MAX)
                 if self._tell_at is None:
                     self._tell_at = now + self._random.uniform(0.0, TELL_S)
             case Tick() if self._tell_at is not None and self._tell_at <= now:

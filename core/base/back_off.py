@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, TypeVar
 
+from core.base.bounds import remember
+
 K = TypeVar("K", bound=Hashable)
 
 THINGS_MAX: Final = 1024
@@ -72,9 +74,7 @@ class BackOff(Generic[K]):
         until, beyond = before.until, level - self._free
         if beyond > 0:
             until = now + min(self._first * (1 << (beyond - 1)), self._longest) * self._jitter
-        self._of[thing] = _Failures(level, until, now)
-        if len(self._of) > self._things_max:
-            self._of.popitem(last=False)
+        remember(self._of, thing, _Failures(level, until, now), self._things_max)
         return until
 
     def succeed(self, thing: K, now: float) -> None:

@@ -1,12 +1,16 @@
-"""Bounds of the numbers that strangers name, alike in all messages, records and files.
+"""Bounds of the numbers that strangers name, alike in all messages, records and files, and of tables that they fill.
 
-They need no proof: beyond them no honest peer is.  `msgspec` refuses NaN where it refuses numbers that are too small.
+Those of numbers need no proof: beyond them no honest peer is.  `msgspec` refuses NaN where it refuses numbers that are
+too small.
 """
 
-from typing import Annotated, Final
+from collections import OrderedDict
+from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta
 
+K = TypeVar("K")
+V = TypeVar("V")
 EPOCH_MAX: Final = 2**31 - 1
 """Upper bound on the number of an epoch: a step a second for 68 years, and 32 bits everywhere."""
 FOLLOWED_EPOCH_MAX: Final = EPOCH_MAX // 2
@@ -38,3 +42,11 @@ def is_loss(number: float) -> bool:
 def is_near(loss: float, known: float) -> bool:
     """Whether a loss that somebody tells may be of about the same state as one that is known; both in nats."""
     return abs(loss - known) <= LOSS_FACTOR * max(1.0, abs(known))
+
+
+def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
+    """Put an entry at the end of a table, and forget the oldest where there are more than `limit`."""
+    table[key] = value
+    table.move_to_end(key)
+    if len(table) > limit:
+        table.popitem(last=False)

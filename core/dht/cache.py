@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from core.base.bounds import remember
 from core.base.ids import Key
 from core.dht.messages import Record
 from core.dht.records import Proofs, Tag, supersedes, tag_of
@@ -52,10 +53,7 @@ class RecordCache:
         if not (self._proofs.allows(key, record) and self._proofs.holds(key, record)):
             return False
         under_key[tag] = (now + self._keep_s, record)
-        self._copies[key] = under_key
-        self._copies.move_to_end(key)
-        if len(self._copies) > self._keys_max:
-            self._copies.popitem(last=False)
+        remember(self._copies, key, under_key, self._keys_max)
         return True
 
     def beside(self, key: Key, held: Mapping[Tag, Record], now: float) -> Mapping[Tag, Record]:

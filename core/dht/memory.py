@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+from core.base.bounds import remember
 from core.base.contact import Contact
 from core.base.ids import Key
 from core.dht.messages import Record
@@ -76,10 +77,7 @@ class Memory:
             now: Unix seconds.
         """
         if self._absent_s:
-            self._absent[key] = now + self._absent_s
-            self._absent.move_to_end(key)
-            if len(self._absent) > ABSENT_MAX:
-                self._absent.popitem(last=False)
+            remember(self._absent, key, now + self._absent_s, ABSENT_MAX)
 
     def is_absent(self, key: Key, now: float) -> bool:
         """Whether the key was found empty a moment ago.
@@ -133,10 +131,7 @@ class Memory:
             contacts: The peers, nearest first.
             now: Unix seconds.
         """
-        self._routes[key] = (now + self._route_s, tuple(contacts))
-        self._routes.move_to_end(key)
-        if len(self._routes) > ROUTES_MAX:
-            self._routes.popitem(last=False)
+        remember(self._routes, key, (now + self._route_s, tuple(contacts)), ROUTES_MAX)
 
     def forget_route(self, key: Key) -> None:
         """Forget the route to a key, since a peer of it no longer answers."""

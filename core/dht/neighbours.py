@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from core.base.back_off import BackOff
+from core.base.bounds import remember
 from core.base.contact import HOST_CHARACTERS_MAX, Contact
 from core.base.ids import Key, PeerId
 from core.base.trace import Trace
@@ -195,10 +196,7 @@ class Neighbours:
         known = self.table.get(peer)
         self.table.bucket(position(peer)).failed(peer)
         if known is not None and self.table.get(peer) is None:
-            self._lost[peer] = known
-            self._lost.move_to_end(peer)
-            if len(self._lost) > SEEDS_MAX:
-                self._lost.popitem(last=False)
+            remember(self._lost, peer, known, SEEDS_MAX)
 
     def to_probe(self, peer: PeerId, now: float) -> Contact | None:
         """Decide whether to ask a requesting peer to prove its address; returns its contact if so.

@@ -14,6 +14,7 @@ from random import Random
 
 from msgspec.structs import replace
 
+from core.base.bounds import remember
 from core.base.contact import Contact
 from core.base.ids import PeerId
 from core.base.trace import Trace
@@ -125,9 +126,7 @@ class Queries:
             query = self._open[query_id]
             if query.repeated:
                 del self._open[query_id]
-                self._late[query_id] = query
-                if len(self._late) > LATE_MAX:
-                    self._late.popitem(last=False)
+                remember(self._late, query_id, query, LATE_MAX)
                 over.append(query)
                 continue
             query.repeated = True

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from core.base.bounds import remember
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, digest, root_digest
 from core.base.problems import Damaged, Problem
 from core.kept.state_files import DiskStateFile, DiskStateSink
@@ -220,9 +221,7 @@ class DiskShardStore:
                 file = DiskShardFile(path, digest, chunks=chunks)
             except (Problem, ValueError):
                 return None
-        self._open[digest] = file
-        if len(self._open) > OPEN_MAX:
-            self._open.popitem(last=False)
+        remember(self._open, digest, file, OPEN_MAX)
         return file
 
     def sink(self, digest: bytes) -> ShardSink:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.trace import Trace
@@ -265,10 +266,7 @@ class DialBackService:
             self._trace.mark("nat.dial_back.refused")
             return [] if recent else [Send(sender, DialBackResult(message.nonce, tcp=False, refused=True))]
         self._minute_count += 1
-        self._tried.pop((sender, ipv6), None)
-        self._tried[sender, ipv6] = now
-        if len(self._tried) > PEERS_MAX:
-            self._tried.popitem(last=False)
+        remember(self._tried, (sender, ipv6), now, PEERS_MAX)
         outputs: list[DialBackOutput] = []
         if message.udp_port:
             datagram = DialBackDatagram(message.nonce)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from random import Random
 from typing import Final
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
 from core.base.token_bucket import TokenBucket
@@ -179,10 +180,7 @@ class Mirroring:
         del self._asked[message.nonce]
         if not reveals_mapping(message.seen.host, self._own):
             return now - at, []
-        self._seen.pop((sender, second), None)
-        self._seen[sender, second] = message.seen
-        if len(self._seen) > MIRRORS_WANTED:
-            self._seen.popitem(last=False)
+        remember(self._seen, (sender, second), message.seen, MIRRORS_WANTED)
         alone = len({peer for peer, _ in self._seen}) < MIRRORS_MIN
         if not alone:  # nobody has two votes
             for key in [key for key in self._seen if key[1]]:
@@ -216,10 +214,7 @@ class MirrorService:
             peer: The sender.
             address: Where the host saw its datagrams come from.
         """
-        self._addresses.pop(peer, None)
-        self._addresses[peer] = address
-        if len(self._addresses) > ADDRESSES_MAX:
-            self._addresses.popitem(last=False)
+        remember(self._addresses, peer, address, ADDRESSES_MAX)
 
     def address_of(self, peer: PeerId) -> Address | None:
         """The source address of a peer's datagrams; None: not known."""

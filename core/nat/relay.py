@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
@@ -96,9 +97,7 @@ class _Usages:
             usage = _Usage(now, now)
         if now >= usage.minute_at + MINUTE_S:
             usage.minute_at, usage.opens = now, 0
-        self._usages[peer] = usage
-        if len(self._usages) > USAGES_MAX:
-            self._usages.popitem(last=False)
+        remember(self._usages, peer, usage, USAGES_MAX)
         return usage
 
 

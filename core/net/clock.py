@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from statistics import median_low
 
+from core.base.bounds import remember
 from core.base.ids import AccountId
 
 STEP_S = 30.0
@@ -82,10 +83,7 @@ class Clock:
             ahead_s: How far its clock is ahead of this one, seconds.
         """
         at = self._steady()
-        self._opinions[account] = (at, self._offset + ahead_s)
-        self._opinions.move_to_end(account)
-        if len(self._opinions) > PEERS_MAX:
-            self._opinions.popitem(last=False)
+        remember(self._opinions, account, (at, self._offset + ahead_s), PEERS_MAX)
         if ahead_s <= STEP_S:
             return
         offsets = [offset for answered, offset in self._opinions.values() if at - answered <= OPINION_S]

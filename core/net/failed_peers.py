@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from core.base.back_off import BackOff
+from core.base.bounds import remember
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.trace import Trace
 
@@ -59,10 +60,7 @@ class FailedPeers:
 
     def heard(self, peer: PeerId, now: float) -> None:
         """Note that the machine handled a message of the peer."""
-        self._heard[peer] = now
-        self._heard.move_to_end(peer)
-        if len(self._heard) > PEERS_MAX:
-            self._heard.popitem(last=False)
+        remember(self._heard, peer, now, PEERS_MAX)
 
     def failed(self, peer: PeerId, now: float) -> bool:
         """Note that the machine failed at a message of the peer.

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 
 Address = tuple[str, int]
@@ -53,10 +54,7 @@ class AddressBook:
         for address in dict.fromkeys(addresses):
             if sum(_is_ipv6(other) == _is_ipv6(address) for other in kept) < ADDRESSES_MAX:
                 kept.append(address)
-        self._addresses[peer] = tuple(kept)
-        self._addresses.move_to_end(peer)
-        if len(self._addresses) > PEERS_MAX:
-            self._addresses.popitem(last=False)
+        remember(self._addresses, peer, tuple(kept), PEERS_MAX)
 
 
 def _is_ipv6(address: Address) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.net.addresses.address_book import Address
-from core.net.datagrams.envelope import remember
 
 PUNCH_BYTE: Final = 0x20
 """First byte of a punch; neither an envelope's nor QUIC's."""

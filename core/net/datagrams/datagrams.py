@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, Protocol
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.problems import ProofProblem, WireProblem
 from core.base.rate_limit import household
@@ -20,7 +21,6 @@ from core.net.datagrams.envelope import (
     UnknownPass,
     VerifiedDatagram,
     WrongTime,
-    remember,
 )
 from core.net.datagrams.udp import UdpPort, source_of
 from core.net.limits.pace import Pace

@@ -26,6 +26,7 @@ from typing import Annotated, Final, TypeVar
 import msgspec
 from msgspec import Meta
 
+from core.base.bounds import remember
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
 from core.base.problems import ProofProblem, WireProblem
@@ -318,18 +319,3 @@ class Envelopes:
             return None
         repeated = self._seal_one(sent.peer, sent.body, now=now, reply_to=sent.reply_to, proof=self._pass_hash)
         return PassRequested(sent.peer, [self._introduction(sent.peer, now), repeated])
-
-
-def remember(table: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
-    """Put an entry into a table that forgets its oldest entries.
-
-    Args:
-        table: The table.
-        key: The entry's key.
-        value: The entry's value.
-        limit: Number of entries at most.
-    """
-    table[key] = value
-    table.move_to_end(key)
-    if len(table) > limit:
-        table.popitem(last=False)

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, SignatureAlgorithmOID
 
+from core.base.bounds import remember
 from core.base.ids import ACCOUNT_BYTES, AccountId, PeerId, account_of
 from core.base.problems import ProofProblem
 from core.base.signing import Ed25519Verifier, KeyPair
@@ -174,10 +175,7 @@ class PassVerifier:
         """
         found = signed_pass(der, self.issuers)
         self.check(found, now)
-        self.known[found.peer] = found
-        self.known.move_to_end(found.peer)
-        if len(self.known) > KNOWN_MAX:
-            self.known.popitem(last=False)
+        remember(self.known, found.peer, found, KNOWN_MAX)
         return found
 
     def refuse(

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.base.bounds import remember
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
@@ -85,10 +86,7 @@ class PastMembers:
     def met(self, peers: Iterable[PeerId]) -> None:
         """These have contributed to a round that held."""
         for peer in peers:
-            self._met[peer] = None
-            self._met.move_to_end(peer)
-        while len(self._met) > MEMBERS_MAX:
-            self._met.popitem(last=False)
+            remember(self._met, peer, None, MEMBERS_MAX)
 
 
 class FileDonor(ABC):
@@ -193,10 +191,8 @@ class FileDonor(ABC):
         """When the turn of a guest begins, or began: whoever comes again soon has had it."""
         began = self._turns.get(guest, -math.inf)
         if now >= began + TURN_AGAIN_S:
-            began = self._turns[guest] = now
-            self._turns.move_to_end(guest)
-            if len(self._turns) > TURNS_MAX:
-                self._turns.popitem(last=False)
+            began = now
+            remember(self._turns, guest, now, TURNS_MAX)
         return began
 
     def _give(self, guest: PeerId, ask: ChunkAsk, now: float) -> Sequence[Send[Message]]:

@@ -7,6 +7,7 @@ from math import inf
 from random import Random
 from typing import Final, NamedTuple
 
+from core.base.bounds import remember
 from core.base.content import DIGEST_BYTES
 from core.base.ids import PeerId
 from core.base.machine import Send
@@ -14,7 +15,6 @@ from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
 from core.swarm.experts.records import AGAIN_S, LIFETIME_S, Mixture, claims_in, coordinates_in, from_bits, rows_in
-from core.swarm.presence.ancestry import keep
 from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
 LATE_S: Final = 120.0
@@ -73,11 +73,11 @@ class OtherHosts:
 
     def spoke(self, peer: PeerId) -> None:
         """A peer has sent this one a message about experts, which takes a pass."""
-        keep(self._spoken, peer, None, at_most=SPOKEN_MAX)
+        remember(self._spoken, peer, None, SPOKEN_MAX)
 
     def lost(self, peer: PeerId, now: float) -> None:
         """The connection with a peer has ended."""
-        keep(self._lost, peer, now, at_most=SPOKEN_MAX)
+        remember(self._lost, peer, now, SPOKEN_MAX)
 
     def is_real(self, host: PeerId) -> bool:
         """Whether a host has spoken to this peer, or was in a round with it: made-up keys do neither."""

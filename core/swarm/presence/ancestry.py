@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from typing import Final, TypeVar
 
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.swarm.words.states import StateName
 
-K = TypeVar("K")
-V = TypeVar("V")
 Name = TypeVar("Name", bytes, StateName)
 OWN_MAX: Final = 256
 """Number of own states that are remembered: peers that are here are a few epochs apart."""
@@ -77,9 +76,8 @@ class Ancestry:
                 self._remember(self._told, mark, most(parents))
 
     def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:
-        if mark in self.path(parent):  # a circle, which only liars claim
-            return
-        keep(parents, mark, parent, at_most=OWN_MAX if parents is self._own else TOLD_MAX)
+        if mark not in self.path(parent):  # a circle, which only liars claim
+            remember(parents, mark, parent, OWN_MAX if parents is self._own else TOLD_MAX)
 
     def path(self, mark: bytes) -> list[bytes]:
         """Marks of this state, and of all that are known to have led to it, the nearest first."""
@@ -92,11 +90,3 @@ class Ancestry:
 def most(said: Counter[Name]) -> Name:
     """What was said most often, and of equals the greatest."""
     return max(said, key=lambda one: (said[one], one))
-
-
-def keep(remembered: "OrderedDict[K, V]", key: K, value: V, *, at_most: int = OWN_MAX) -> None:
-    """Put it at the end, and forget the oldest beyond the limit."""
-    remembered[key] = value
-    remembered.move_to_end(key)
-    while len(remembered) > at_most:
-        remembered.popitem(last=False)

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, NamedTuple
 
+from core.base.bounds import remember
 from core.base.ids import AccountId, PeerId, account_of
 from core.base.state_header import ANCESTORS_MAX
-from core.swarm.presence.ancestry import Ancestry, Stand, keep
+from core.swarm.presence.ancestry import Ancestry, Stand
 from core.swarm.words.facts import WayBack
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
@@ -140,11 +141,11 @@ class Branches:
     def earned(self, peers: Iterable[PeerId]) -> None:
         """These contributed to a round, with this peer or in the history of a copy that it keeps."""
         for peer in peers:
-            keep(self._known, peer, None, at_most=PEERS_MAX)
+            remember(self._known, peer, None, PEERS_MAX)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""
-        keep(self._passes, peer, None, at_most=PEERS_MAX)
+        remember(self._passes, peer, None, PEERS_MAX)
 
     @property
     def known(self) -> tuple[PeerId, ...]:

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
+from core.base.bounds import remember
 from core.base.ids import Key, PeerId
 from core.dht.events import Found, Output, RecordStored
 from core.dht.node import DhtNode
@@ -56,10 +57,7 @@ class PeerRecords:
         One holder's answer is enough, and quick; all are asked for a peer that was not where its record said.
         """
         key = peer_record_key(peer)
-        self._asked.pop(key, None)
-        self._asked[key] = peer
-        if len(self._asked) > ASKED_MAX:
-            self._asked.popitem(last=False)
+        remember(self._asked, key, peer, ASKED_MAX)
         return self._directory.get(key, now, quorum=None if peer in self._doubted else 1, owner=peer)
 
     def found(self, found: Found) -> PeerRecordFound | None:
