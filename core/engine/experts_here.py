@@ -80,6 +80,7 @@ class ExpertsHere:
         self._wanted = True
         if self._preferences.settings.experts != 0:
             self._worker.keeper.resume()
+            self._worker_changed()  # a pause may save experts still
 
     async def pause(self, *, memory_s: float = 0.0) -> None:
         """The person pauses: others are told, and the worker stands still, or is gone.
@@ -117,7 +118,8 @@ class ExpertsHere:
                 while self._saving:
                     self._is_saved.clear()
                     await self._is_saved.wait()
-        await self._worker.keeper.pause(memory_s=memory_s)
+        if not self._count:  # else the person has resumed meanwhile
+            await self._worker.keeper.pause(memory_s=memory_s)
 
     async def _follow_choice(self) -> None:
         """Host as many experts as the person wants, until cancelled."""
@@ -178,6 +180,7 @@ class ExpertsHere:
                 self._saving.discard((layer, place))
                 self._is_saved.set()
             case hosting.ExpertNotKept(layer=layer, place=place):
+                self._saved.pop((layer, place), None)
                 self._saving.discard((layer, place))
                 self._is_saved.set()
             case hosting.HostStopped():

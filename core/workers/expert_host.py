@@ -190,7 +190,8 @@ class ExpertWorker:
                 self.keeper.problem = None
                 self._computed(frame)
             case frames.ExpertTaken(layer=layer, place=place, version=version):
-                self._tell(hosting.ExpertHosted(layer, place, version))
+                if (layer, place) in self._wanted:  # else it was given up meanwhile
+                    self._tell(hosting.ExpertHosted(layer, place, version))
             case frames.ExpertLacking(layer=layer, place=place, why=why):
                 self._wanted.pop((layer, place), None)
                 self._tell(hosting.ExpertLost(layer, place, why))

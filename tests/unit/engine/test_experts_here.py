@@ -1,0 +1,159 @@
+"""The experts of a computer while its person changes the mind, and while its disk is full."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from core.base.mixture import ExpertNumbers
+from core.base.trace import Trace
+from core.codecs.registry import codec_of
+from core.engine import experts_here
+from core.experts import hosting
+from core.swarm.experts.exchange import HostExperts
+from core.swarm.experts.places import PlaceLeft, PlaceTaken
+from core.workers.expert_frames import ExpertNotSaved, ExpertSaved, ExpertsReady, ExpertTaken
+from core.workers.expert_host import ExpertFolder, ExpertWorker
+from core.workers.place import WorkerShare
+
+EXPERT = (0, (0, 0))
+NUMBERS = ExpertNumbers(live=16, width=32, codec="raw")
+
+
+class Keeper:
+    """A worker runs here, and stands still as soon as it is told to."""
+
+    pid, wanted, problem = 1, False, None
+
+    def resume(self):
+        self.wanted = True
+
+    async def pause(self, *, memory_s):
+        self.wanted = False
+
+    async def run(self):
+        """Keep a worker until cancelled."""
+        await asyncio.Event().wait()
+
+    def send(self, frame):
+        """Say something to the worker, which says only what a test has it say."""
+
+
+class Home:
+    """What is about the experts of a computer, whose worker a test speaks for."""
+
+    def __init__(self, folder, monkeypatch):
+        monkeypatch.setattr(experts_here, "SAVE_S", 0.01)
+        limits = hosting.HostLimits(bytes_max=1 << 20, rows_max=64)
+        self.host = hosting.ExpertHost(codec=codec_of("raw"), numbers=32, limits=limits, trace=Trace())
+        self.wishes, self.saves, self.has_to_save = [], 0, asyncio.Event()
+        self.settings = SimpleNamespace(experts=None)
+        preferences = SimpleNamespace(settings=self.settings, follow=lambda _: lambda: None)
+        place = ExpertFolder(
+            run=bytes(32),
+            numbers=NUMBERS,
+            folder=folder,
+            log=folder / "log",
+            share=lambda: WorkerShare("cpu", 1),
+            memory_bytes=lambda: 1 << 30,
+        )
+        monkeypatch.setattr(experts_here, "ExpertWorker", self.worker)
+        self.here = experts_here.ExpertsHere(
+            place,
+            self.host,
+            SimpleNamespace(preferences=preferences, notices=None),
+            trainers=None,
+            deliver=self.deliver,
+            changed=lambda: None,
+        )
+
+    def worker(self, *args, **named):
+        self.speaks = ExpertWorker(*args, **named)
+        self.speaks.keeper = Keeper()
+        self.speaks.save = self.save
+        return self.speaks
+
+    def save(self, *expert):
+        self.saves += 1
+        self.has_to_save.set()
+
+    def deliver(self, event):
+        """As the exchange does."""
+        if isinstance(event, HostExperts):
+            self.wishes.append(event.count)
+            for expert in list(self.host.hosted if not event.count else ()):
+                self.leave(expert)
+        elif isinstance(event, hosting.ExpertHost.TAKES):
+            self.host.handle(event, 0.0)
+
+    def leave(self, expert):
+        self.host.handle(hosting.ExpertLeft(*expert), 0.0)
+        self.here.take(PlaceLeft(*expert))
+
+    async def live(self):
+        """The expert lives here, and has answered."""
+        self.here.resume()
+        await self.speaks.heard(ExpertsReady(device="cpu", title="", places_max=4))
+        self.here.take(PlaceTaken(*EXPERT))
+        await self.speaks.heard(ExpertTaken(layer=0, place=(0, 0), version=0))
+        self.host.answered[EXPERT] += 1
+
+    async def saved(self):
+        file = {"path": "none", "digest": bytes(32), "size_bytes": 1}
+        await self.speaks.heard(ExpertSaved(layer=0, place=(0, 0), version=0, **file))
+
+
+@pytest.fixture
+def play(tmp_path, monkeypatch):
+    """Runs what a test does with a home, which it returns."""
+
+    def run(act):
+        async def play():
+            home = Home(tmp_path, monkeypatch)
+            await asyncio.wait_for(act(home), 20)
+            return home
+
+        return asyncio.run(play())
+
+    return run
+
+
+def test_expert_that_was_left_while_it_loaded_is_not_asked(play):
+    async def act(home):
+        await home.live()
+        home.leave(EXPERT)
+        await home.speaks.heard(ExpertTaken(layer=0, place=(0, 0), version=7))
+
+    home = play(act)
+    assert not home.host.hosted
+
+
+def test_person_who_resumes_while_a_pause_saves_hosts_on(play):
+    async def act(home):
+        await home.live()
+        pausing = asyncio.create_task(home.here.pause())
+        await asyncio.sleep(0)
+        assert home.saves == 1
+        home.here.resume()
+        await home.saved()
+        await pausing
+
+    home = play(act)
+    assert home.speaks.keeper.wanted
+    assert home.wishes == [4, 0, 4]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_expert_is_saved_again_once_the_disk_has_room(play, failed):
+    """Nobody has asked it meanwhile."""
+
+    async def act(home):
+        await home.live()
+        running = asyncio.create_task(home.here.run())
+        await home.has_to_save.wait()
+        await (home.speaks.heard(ExpertNotSaved(layer=0, place=(0, 0))) if failed else home.saved())
+        await asyncio.sleep(0.1)
+        running.cancel()
+
+    home = play(act)
+    assert (home.saves > 1) == failed
