@@ -17,7 +17,7 @@ from core.session.shards import catalogue_of, exchange_of, indexes_of, seeds_of
 from core.swarm.experts import archive, keeping, other_hosts, records
 from core.swarm.participant import Participant
 from core.system.atomic_files import make_directory
-from core.workers.expert_shelf import COPIES_KEPT
+from core.workers.expert_files import KEPT
 
 EXPERTS: Final = "experts"
 """Folder of the charter with copies of experts."""
@@ -83,7 +83,7 @@ def archives(participant: Participant, charter: Charter) -> Sequence[Companion]:
     folder, mixture = charter.folder / EXPERTS, records.Mixture.of(charter.manifest.id, numbers)
     make_directory(folder)
     used = sum(path.stat().st_size for path in folder.glob("expert-*"))
-    room = int((shutil.disk_usage(folder).free / 2 + used) / (COPIES_KEPT * mixture.file_bytes))
+    room = int((shutil.disk_usage(folder).free / 2 + used) / (KEPT * mixture.file_bytes))
     random = SystemRandom()
     parts = keeping.KeepingParts(
         hosts=other_hosts.OtherHosts(participant.me, mixture, participant.donor.members, random),

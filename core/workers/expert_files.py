@@ -1,11 +1,15 @@
 """Names of the files in which experts are kept: engine and worker find the newest one of each by them."""
 
+import contextlib
+import os
 import re
 from pathlib import Path
 from typing import Final
 
 from core.experts.hosting import Expert
 
+KEPT: Final = 2
+"""Number of files of one expert that are kept, those that were written last."""
 _NAME: Final = re.compile(r"expert-(\d{1,2}(?:-\d{1,3}){1,3})-v(\d{15})-[0-9a-f]{32}\.safetensors")
 
 
@@ -33,6 +37,19 @@ def expert_files(folder: Path) -> dict[Expert, list[Path]]:
             layer, *place = map(int, match[1].split("-"))
             found.setdefault((layer, tuple(place)), []).append(path)
     return found
+
+
+def keep_newest(folder: Path, expert: Expert, newest: Path) -> None:
+    """Keep `KEPT` files of an expert, of which this one is the newest, even if the clock was ahead before."""
+    at = written_at(newest)
+    others = [path for path in expert_files(folder).get(expert, ()) if path != newest]
+    for old in others[: 1 - KEPT]:
+        with contextlib.suppress(OSError):  # Windows keeps what somebody reads; the next save tries again
+            old.unlink()
+    for other in others[1 - KEPT :]:
+        if 0 < at <= written_at(other):
+            with contextlib.suppress(OSError):
+                os.utime(other, (at - 1, at - 1))
 
 
 def written_at(path: Path) -> float:

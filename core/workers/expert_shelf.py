@@ -1,20 +1,17 @@
 """The files of experts that others may have."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from core.base.problems import Problem
 from core.experts.hosting import Expert
 from core.kept.state_files import DiskStateFile
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyDropped, CopyFetched
-from core.workers.expert_files import expert_file, expert_files, version_of, written_at
-
-COPIES_KEPT: Final = 2
-"""Number of states of one expert that are kept, the newest."""
+from core.workers.expert_files import expert_file, expert_files, keep_newest, version_of, written_at
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,7 +47,8 @@ class ExpertShelf:
                 self._take_in(event.expert, event.version, Path(event.path))
             case CopyDropped(expert=expert):
                 for old in expert_files(self.folder).get(expert, ()):
-                    old.unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # Windows keeps what somebody reads
+                        old.unlink()
             case _:
                 return False
         return True
@@ -60,8 +58,7 @@ class ExpertShelf:
         place = expert_file(self.folder, expert, version=version, root=bytes.fromhex(fetched.stem))
         try:
             self.put(expert, version, fetched.replace(place))
-            for old in expert_files(self.folder)[expert][:-COPIES_KEPT]:
-                old.unlink(missing_ok=True)
+            keep_newest(self.folder, expert, place)
         except OSError as problem:
             _LOG.warning("a copy of an expert is not kept: %s", problem)
 

@@ -29,13 +29,11 @@ from core.training.devices.micro_batch import lacked_memory
 from core.training.experts.bounds import VERSION_MAX, UsualNorm
 from core.training.experts.hosted_expert import HostedExpert
 from core.training.states.state_image import state_image
-from core.workers.expert_files import expert_file, expert_files
+from core.workers.expert_files import expert_file, expert_files, keep_newest
 
 METADATA: Final = "potluck"
 HEADER_BYTES_MAX: Final = 64 * 1024
 """Upper bound on what a file has beside its numbers."""
-KEPT: Final = 2
-"""Number of files of one expert that are kept, the newest."""
 HALF_MAX: Final = 65_000.0
 """Largest magnitude that is written as float16."""
 
@@ -153,9 +151,7 @@ class ExpertBank:
         path = expert_file(self._folder, expert, version=hosted.version, root=root)
         write_atomic(path, data)
         self._files[expert] = path
-        others = [other for other in expert_files(self._folder)[expert] if other != path]
-        for old in others[: -(KEPT - 1)]:
-            old.unlink(missing_ok=True)
+        keep_newest(self._folder, expert, path)
         return ExpertFile(path, hosted.version, root, len(data))
 
     def mend(self, expert: Expert) -> bool:

@@ -1,11 +1,14 @@
 """The files of hosted experts where something went wrong before, and the memory that experts may take."""
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 
 from core.training.experts.bank import ExpertBank
-from core.workers.expert_files import expert_files
-from core.workers.expert_frames import ExpertLacking, ExpertTaken, TakeExpert, YieldExpert
+from core.workers.expert_files import expert_files, version_of
+from core.workers.expert_frames import ExpertLacking, ExpertSaved, ExpertTaken, SaveExpert, TakeExpert, YieldExpert
 from tests.unit.training.experts import PLACE, RUN, Hosted, numbers
 from tests.unit.training.test_experts import drawn, even
 
@@ -74,3 +77,31 @@ def test_expert_without_room_on_its_device_is_refused(hosted, monkeypatch):
     assert isinstance(hosted.said.pop(), ExpertLacking)
     hosted.tell(TakeExpert(layer=0, place=(0, 0)))
     assert isinstance(hosted.said.pop(), ExpertTaken)
+
+
+def test_last_file_is_the_newest_after_the_clock_was_ahead(hosted):
+    """The computer's clock said a later year when two states were written, and was set right."""
+    for version in (3, 4):
+        hosted.expert.version = version
+        path = hosted.bank.save((0, PLACE)).path
+        os.utime(path, (path.stat().st_mtime + 10**7 + version,) * 2)
+    for version in (5, 6):
+        hosted.expert.version = version
+        path = hosted.bank.save((0, PLACE)).path
+        kept = expert_files(path.parent)[0, PLACE]
+        assert [version_of(one) for one in kept] == [version - 1, version]
+
+
+def test_file_that_somebody_reads_ends_no_save(hosted, monkeypatch):
+    """Windows deletes none that is open, as those are that the engine gives to others."""
+
+    def refuse(path, unlink=Path.unlink, **how):
+        if path.name.startswith("expert-"):
+            raise PermissionError(13, "Access is denied", str(path))
+        unlink(path, **how)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    for version in (3, 4, 5):
+        hosted.expert.version = version
+        hosted.tell(SaveExpert(layer=0, place=PLACE))
+        assert isinstance(hosted.said.pop(), ExpertSaved)

@@ -1,15 +1,18 @@
 """Files of experts: what was fetched is kept, however soon the next one comes."""
 
 import asyncio
+import os
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 
+import pytest
+
 from core.base.content import chunk_digests, root_digest
 from core.kept.state_files import DiskStateSink
 from core.swarm.experts.copy_news import CopyHere
-from core.swarm.experts.keeping import CopyFetched
-from core.workers.expert_files import expert_file
+from core.swarm.experts.keeping import CopyDropped, CopyFetched
+from core.workers.expert_files import expert_file, version_of
 from core.workers.expert_shelf import ExpertShelf
 
 
@@ -61,3 +64,24 @@ def test_files_that_the_worker_drops_meanwhile_end_nothing(tmp_path: Path) -> No
         ended.set()
         saves.join()
     assert len(shelf.saved()) == 8
+
+
+def test_fetched_copy_is_the_newest_after_the_clock_was_ahead(tmp_path: Path) -> None:
+    """Two states are of a day that has not come yet; a third one is fetched, and is found at the next start."""
+    sink, shelf = DiskStateSink(tmp_path / "incoming"), ExpertShelf(tmp_path, lambda _: None)
+    for ahead in (1, 2):
+        path = expert_file(tmp_path, (0, (1, 0)), version=90 + ahead, root=bytes(32))
+        path.touch()
+        os.utime(path, (path.stat().st_mtime + ahead * 10**7,) * 2)
+    assert shelf.take(fetched(sink, b"state", 1))
+    assert version_of(Path(shelf.newest((0, (1, 0))))) == 7
+    assert len(list(tmp_path.glob("expert-*"))) == 2
+
+
+def test_copy_that_somebody_reads_is_dropped_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Access is denied", str(path))
+
+    expert_file(tmp_path, (0, (1, 0)), version=1, root=bytes(32)).touch()
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert ExpertShelf(tmp_path, lambda _: None).take(CopyDropped((0, (1, 0))))
