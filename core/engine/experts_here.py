@@ -175,6 +175,8 @@ class ExpertsHere:
         match fact:
             case hosting.ExpertHosted(layer=layer, place=place, version=version):
                 _LOG.info("the expert of layer %d at %s begins at version %d", layer, place, version)
+            case hosting.ExpertLost(layer=layer, place=place, why=why):
+                _LOG.warning("the expert of layer %d at %s does not begin: %s", layer, place, why)
             case hosting.ExpertKept(layer=layer, place=place):
                 self.shelf.put((layer, place), fact.version, Path(fact.path))
                 self._saving.discard((layer, place))

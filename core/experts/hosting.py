@@ -65,6 +65,8 @@ class ExpertLost:
     layer: int
     place: Place
     why: str
+    damaged: bool = False
+    """Whether it is the file."""
 
 
 @dataclass(frozen=True, slots=True)

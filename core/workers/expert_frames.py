@@ -125,6 +125,8 @@ class ExpertLacking(Frame, frozen=True, kw_only=True, tag="expert_lacking"):
     layer: Layer
     place: Coordinates
     why: str
+    damaged: bool = False
+    """Whether it is the file."""
 
 
 class ExpertSaved(Frame, frozen=True, kw_only=True, tag="expert_saved"):

@@ -192,9 +192,9 @@ class ExpertWorker:
             case frames.ExpertTaken(layer=layer, place=place, version=version):
                 if (layer, place) in self._wanted:  # else it was given up meanwhile
                     self._tell(hosting.ExpertHosted(layer, place, version))
-            case frames.ExpertLacking(layer=layer, place=place, why=why):
+            case frames.ExpertLacking(layer=layer, place=place):
                 self._wanted.pop((layer, place), None)
-                self._tell(hosting.ExpertLost(layer, place, why))
+                self._tell(hosting.ExpertLost(layer, place, frame.why, frame.damaged))
             case frames.ExpertSaved(layer=layer, place=place):
                 if (layer, place) in self._wanted:
                     self._wanted[layer, place] = frame.path

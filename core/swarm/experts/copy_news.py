@@ -1,12 +1,13 @@
 """Which states of experts lie in whose files, as hosts say it in the DHT (`core.swarm.experts.records`)."""
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
 from typing import Final
 
+from core.base.bounds import remember
 from core.base.ids import Key, PeerId
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
@@ -21,6 +22,8 @@ LIFETIME_S: Final = 600.0
 AGAIN_S: Final = 240.0
 """Time after which copies that have not changed are told again."""
 SOON_S: Final = 1.0
+REFUSED_MAX: Final = 1_024
+"""Upper bound on the files that are remembered to be of no use."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +69,8 @@ class CopyNews:
         """Rows that were read, by key."""
         self.known: dict[Expert, dict[PeerId, ExpertCopy]] = {}
         """What others have, as read last."""
+        self._refused: OrderedDict[bytes, None] = OrderedDict()
+        """Digests of files that this peer's worker could not use."""
         self._told: dict[Expert, float] = {}
         """When each row is to be told again."""
 
@@ -92,7 +97,8 @@ class CopyNews:
         self.known = {expert: known for expert, known in self.known.items() if row_of(expert) != row}
         width = self._grid.width(row[1])
         for owner, copy in copies_in(found):
-            if owner != self._me and copy.size <= self._size_max and copy.last < width:
+            fits = copy.size <= self._size_max and copy.last < width
+            if fits and owner != self._me and copy.digest not in self._refused:
                 self.known.setdefault((row[0], (*row[1], copy.last)), {})[owner] = copy
         return row
 
@@ -121,6 +127,12 @@ class CopyNews:
         """A copy is not to be had."""
         known = self.known.get(expert, {})
         self.known[expert] = {owner: copy for owner, copy in known.items() if copy.file != wrong.file}
+
+    def refuse(self, expert: Expert, digest: bytes) -> None:
+        """A file is not of this expert, or is damaged: whoever offers it is not listened to."""
+        remember(self._refused, digest, None, REFUSED_MAX)
+        known = self.known.get(expert, {})
+        self.known[expert] = {owner: copy for owner, copy in known.items() if copy.digest != digest}
 
     def tell(self, now: float) -> Sequence[DhtOutput]:
         """Tell the copies of rows that are due."""

@@ -248,7 +248,8 @@ class ExpertExchange:
                 return self._told(event, now)
             case Received(message=message) if isinstance(message, EXPERT_FILE_MESSAGES):
                 return self._keeping.handle(event, now)
-            case hosting.ExpertLost(layer=layer, place=place):
+            case hosting.ExpertLost(layer=layer, place=place, damaged=damaged):
+                self._keeping.give_up((layer, place), now, damaged=damaged)
                 return self._with_host([self.places.leave((layer, place), now)], now)
             case hosting.ExpertKept():
                 return []  # `CopyHere` follows, with the file
@@ -299,7 +300,7 @@ class ExpertExchange:
         for one in outputs:
             match one:
                 case PlaceLeft(layer=layer, place=place):
-                    self._keeping.give_up((layer, place))
+                    self._keeping.give_up((layer, place), now)
                     followed += [one, *self.host.handle(hosting.ExpertLeft(layer, place), now)]
                 case PlaceTaken(layer=layer, place=place):
                     followed += self._keeping.recover((layer, place), now)

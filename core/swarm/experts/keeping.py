@@ -137,6 +137,8 @@ class ExpertKeeping:
         self._fetching: tuple[Expert, ExpertCopy] | None = None
         self._wanted: dict[Expert, float] = {}
         """Experts whose places were taken, and until when a copy is waited for."""
+        self._arriving: dict[Expert, bytes] = {}
+        """Digests of copies that have come, until their owner says that they lie here."""
         self._look_at: float | None = None
         self._is_on = False
         self._all_until = 0.0
@@ -163,6 +165,9 @@ class ExpertKeeping:
         """The state of an expert lies in a file; others may have it."""
         self.copies[copy.expert] = copy
         self.news.changed(row_of(copy.expert), now)
+        if self._arriving.get(copy.expert) != copy.file.digest:
+            return []  # it has been here since the last start, and a newer one may be on its way
+        del self._arriving[copy.expert]
         return [*self._taken(copy.expert), *self._next(now)] if copy.expert in self._wanted else []
 
     def recover(self, expert: Expert, now: float) -> Sequence[CopyOutput]:
@@ -173,9 +178,12 @@ class ExpertKeeping:
             stopped, self._fetching = self._fetch.stop(), None
         return [*stopped, *self.news.read([row_of(expert)], now)]
 
-    def give_up(self, expert: Expert) -> None:
-        """The place of an expert is another's."""
+    def give_up(self, expert: Expert, now: float, *, damaged: bool = False) -> None:
+        """The place of an expert is another's; if the copy here is damaged, it is offered no longer, nor fetched."""
         self._wanted.pop(expert, None)
+        if damaged and (copy := self.copies.pop(expert, None)) is not None:
+            self.news.refuse(expert, copy.file.digest)
+            self.news.changed(row_of(expert), now)
 
     def handle(self, event: Received[Any] | Tick | Lost, now: float) -> Sequence[CopyOutput]:
         """Messages about files, time and lost peers."""
@@ -239,6 +247,7 @@ class ExpertKeeping:
                 case Fetched(location=location):
                     assert self._fetching is not None
                     (expert, copy), self._fetching = self._fetching, None
+                    self._arriving[expert] = copy.digest
                     self.news.known.pop(expert, None)  # none of the others is better
                     said.append(CopyFetched(expert, copy.version, location))
                     said += self._next(now)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from core.api.settings import CPU
-from core.base.problems import Problem, WorkerProblem
+from core.base.problems import Damaged, Problem, WorkerProblem
 from core.codecs.codec import Codec
 from core.codecs.registry import codec_of
 from core.experts.grid import Place
@@ -121,7 +121,8 @@ class ExpertRuntime:
                 try:
                     hosted = self._bank.take((layer, place), Path(path) if path else None)
                 except Problem as problem:
-                    self._say(frames.ExpertLacking(layer=layer, place=place, why=str(problem)))
+                    damaged = isinstance(problem, Damaged)
+                    self._say(frames.ExpertLacking(layer=layer, place=place, why=str(problem), damaged=damaged))
                 else:
                     self._say(frames.ExpertTaken(layer=layer, place=place, version=hosted.version))
             case frames.SaveExpert(layer=layer, place=place):

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 from core.base.ids import PeerId
 from core.dht.messages import Record
-from core.swarm.experts.exchange import HostExperts
+from core.experts.hosting import ExpertLost
+from core.swarm.experts.exchange import HostExperts, SurveyExperts
+from core.swarm.experts.places import PlaceTaken
 from core.swarm.experts.records import ExpertRow, bits_of, encode_row, row_key
 from tests.unit.swarm.experts.test_exchange import MIXTURE, Pair
+from tests.unit.swarm.experts.test_keeping import saved_at
 
 
 def test_host_that_claims_all_places_has_few_copies_kept(tmp_path):
@@ -59,3 +62,43 @@ def test_false_copy_of_many_strangers_begins_no_expert(tmp_path):
     pair.deliver(newcomer, HostExperts(4))
     pair.go_on(60)
     assert {pair.began[newcomer, expert] for expert in lost} == {9}
+
+
+class Strict(Pair):
+    """Workers refuse the liar's files, and set them aside."""
+
+    def take(self, peer, outputs):
+        for output in outputs:
+            named = (output.layer, output.place) if isinstance(output, PlaceTaken) else None
+            if named is not None and self.copies.get((peer, named)) == 2**40:
+                del self.copies[peer, named]
+                self.deliver(peer, ExpertLost(*named, "It is damaged.", damaged=True))
+            else:
+                super().take(peer, [output])
+
+
+def test_copy_that_a_worker_refuses_gives_way_to_another(tmp_path):
+    """As many have it as the true one, and it says a later version."""
+    first, keeper, liar, newcomer, last = (PeerId(bytes([n]) * 32) for n in (3, 4, 99, 6, 7))
+    pair = Strict(tmp_path, (first, keeper, liar))
+    pair.deliver(first, HostExperts(4))
+    pair.go_on(20)
+    saved_at(pair, [first, keeper], 9)
+    lost = set(pair.peers[first].host.hosted)
+    for expert in lost:
+        path = tmp_path / f"lie-{expert}"
+        path.write_bytes(b"a lie" * 100_000)
+        pair.keep(liar, expert, 2**40, path)
+    del pair.peers[first]
+    pair.go_on(700)
+    pair.peers[newcomer] = pair.new_peer(newcomer)
+    pair.deliver(newcomer, HostExperts(4))
+    pair.go_on(120)
+    assert {pair.began.get((newcomer, expert)) for expert in lost} == {9}
+    pair.go_on(300)
+    pair.peers[last] = pair.new_peer(last)
+    pair.deliver(last, SurveyExperts())
+    owners = {
+        owner for one in pair.peers[last].known(pair.now) for owner, copy in one.copies.items() if copy.version > 9
+    }
+    assert owners == {liar}, "nobody else offers what it could not use"

@@ -167,3 +167,33 @@ def test_expert_waits_for_its_copy_behind_others_that_come_slowly(tmp_path):
     pair.go_on(300)
     assert {pair.began.get((newcomer, expert)) for expert in lost} == {9}
     assert pair.left == []
+
+
+def test_old_file_begins_no_expert_whose_copy_comes(tmp_path):
+    """After a start the files that lie here are read one after the other, and told when the place is taken already."""
+    first, keeper, newcomer = (PeerId(bytes([n]) * 32) for n in (3, 4, 5))
+    pair, coming = Pair(tmp_path, (first, keeper)), []
+    pair.deliver(first, HostExperts(1))
+    pair.go_on(20)
+    saved_at(pair, [first, keeper], 9)
+    (lost,) = pair.peers[first].host.hosted
+    del pair.peers[first]
+    pair.go_on(200)
+    pair.peers[newcomer] = pair.new_peer(newcomer)
+    give = pair.deliver
+
+    def deliver(peer, event):
+        late = peer == newcomer and isinstance(event, Received) and isinstance(event.message, EXPERT_FILES.chunk_give)
+        coming.append(event) if late else give(peer, event)
+
+    pair.deliver = deliver
+    pair.deliver(newcomer, HostExperts(1, (lost,)))
+    while not coming:
+        pair.go_on(0.2)
+    path = tmp_path / "old"
+    path.write_bytes(b"old" * 1000)
+    pair.keep(newcomer, lost, 3, path)
+    for event in coming:
+        give(newcomer, event)
+    pair.go_on(30)
+    assert pair.began[newcomer, lost] == 9
