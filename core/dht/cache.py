@@ -24,7 +24,7 @@ class RecordCache:
         self._proofs = proofs
         self._keep_s = settings.cache_s
         self._keys_max = settings.caches_max
-        self._max_lifetime_s = settings.accepted_lifetime_s
+        self._settings = settings
         self._copies: OrderedDict[Key, dict[Tag, tuple[float, Record]]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class RecordCache:
         Returns:
             Whether the copy is kept.
         """
-        if not self._keep_s or not 0 < record.expiration - now <= self._max_lifetime_s:
+        if not self._keep_s or not 0 < record.expiration - now <= self._settings.accepted_lifetime_s(key):
             return False
         under_key = self._copies.get(key, {})
         tag = tag_of(record.subkey)

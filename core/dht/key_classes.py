@@ -5,6 +5,7 @@ not influence which peers are near to it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
 from core.base.ids import KEY_BYTES, Key, hashed_key
@@ -35,6 +36,7 @@ def own_records(decode: Callable[[bytes], object]) -> Validator:
     return allows
 
 
+@cache
 def class_mark(name: str) -> bytes:
     """The last bytes of all keys of a class."""
     return sha256(b"potluck key class\n" + name.encode()).digest()[:CLASS_BYTES]

@@ -44,7 +44,7 @@ class RecordMerge:
     ) -> None:
         self._key = key
         self._records: dict[Tag, Record] = dict(known)
-        self._lifetime_s = settings.max_lifetime_s + settings.clock_slack_s
+        self._lifetime_s = settings.accepted_lifetime_s(key)
         self._limit = settings.records_per_key
         self._per_owner = settings.records_per_owner_and_key
         self._owners = Counter(record.owner for record in known.values())

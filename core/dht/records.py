@@ -170,7 +170,6 @@ class RecordStore:
     def __init__(self, proofs: Proofs, settings: DhtSettings) -> None:
         self._proofs = proofs
         self._settings = settings
-        self._max_lifetime_ms = int(settings.accepted_lifetime_s * 1000)
         self._records: dict[Key, dict[Tag, Record]] = {}
         self._owners_of: dict[Key, Counter[PeerId]] = {}
         self._givers: dict[tuple[Key, Tag], PeerId] = {}
@@ -197,7 +196,7 @@ class RecordStore:
             giver: The peer that sent it; None: this peer keeps it by itself.
         """
         now_ms = int(now * 1000)
-        if not now_ms < record.expires_ms <= now_ms + self._max_lifetime_ms:
+        if not now_ms < record.expires_ms <= now_ms + int(self._settings.accepted_lifetime_s(key) * 1000):
             return KeepResult.EXPIRED if record.expires_ms <= now_ms else KeepResult.TOO_LONG
         under_key = self._records.get(key, {})
         tag = tag_of(record.subkey)

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
+
+from core.base.ids import Key
+from core.dht.key_classes import CLASS_BYTES, class_mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +16,8 @@ class Quota:
     bytes_max: int
     """Bytes of all their values."""
     records_per_owner: int
+    lifetime_max_s: float = inf
+    """The longest lifetime of a record, where that is less than `max_lifetime_s`: what ends soon is not to be lied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +140,11 @@ class DhtSettings:
     requests_burst: int = 400
     """Requests of one peer at once."""
 
-    @property
-    def accepted_lifetime_s(self) -> float:
-        """The longest remaining lifetime at which a record of another peer is accepted, seconds."""
-        return self.max_lifetime_s + self.clock_slack_s
+    def accepted_lifetime_s(self, key: Key) -> float:
+        """The longest remaining lifetime at which a record of another peer is accepted under a key, seconds."""
+        mark = key[-CLASS_BYTES:]
+        own = (quota.lifetime_max_s for name, quota in self.quotas.items() if class_mark(name) == mark)
+        return min([self.max_lifetime_s, *own]) + self.clock_slack_s
 
 
 @dataclass(slots=True)

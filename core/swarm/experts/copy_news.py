@@ -15,10 +15,17 @@ from core.dht.node import DhtNode
 from core.dht.readwrite import Put
 from core.experts.hosting import Expert
 from core.swarm.experts.other_hosts import row_of
-from core.swarm.experts.records import COPIES_MAX, ExpertCopy, Mixture, copies_in, copies_key, encode_copies
+from core.swarm.experts.records import (
+    COPIES_LIFETIME_S,
+    COPIES_MAX,
+    ExpertCopy,
+    Mixture,
+    copies_in,
+    copies_key,
+    encode_copies,
+)
 from core.swarm.words.states import StateFile
 
-LIFETIME_S: Final = 600.0
 AGAIN_S: Final = 240.0
 """Time after which copies that have not changed are told again."""
 SOON_S: Final = 1.0
@@ -150,4 +157,4 @@ class CopyNews:
         ]
         for number in range(max(1, -(-len(copies) // COPIES_MAX))):
             value = encode_copies(copies[number * COPIES_MAX : (number + 1) * COPIES_MAX])
-            yield Put(copies_key(self._run, *row), value, LIFETIME_S, self._me + bytes((number,)))
+            yield Put(copies_key(self._run, *row), value, COPIES_LIFETIME_S, self._me + bytes((number,)))

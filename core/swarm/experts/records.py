@@ -35,6 +35,7 @@ COPIES: Final = "expert copies"
 """The class of the keys of copies."""
 COPIES_MAX: Final = 8
 """Number of copies in one record."""
+COPIES_LIFETIME_S: Final = 600.0
 LIFETIME_S: Final = 30.0
 AGAIN_S: Final = 10.0
 """Time after which a row that has not changed is written again."""
@@ -241,6 +242,14 @@ is_row: Validator = own_records(decode_row)
 SCHEMAS: Mapping[str, Validator] = MappingProxyType({ROWS: is_row, COPIES: is_copies})
 """The form of what may stand under the keys of rows."""
 QUOTAS: Mapping[str, Quota] = MappingProxyType(
-    dict.fromkeys((ROWS, COPIES), Quota(records_max=20_000, bytes_max=8 * 1024 * 1024, records_per_owner=ROWS_OF_ONE))
+    {
+        name: Quota(
+            records_max=20_000,
+            bytes_max=8 * 1024 * 1024,
+            records_per_owner=ROWS_OF_ONE,
+            lifetime_max_s=lifetime_s,
+        )
+        for name, lifetime_s in ((ROWS, LIFETIME_S), (COPIES, COPIES_LIFETIME_S))
+    }
 )
-"""Room of their own: in a small swarm each peer holds the rows of all."""
+"""Room of their own: in a small swarm each peer holds the rows of all.  Their words end soon after their owners."""

@@ -5,11 +5,26 @@ from random import Random
 import pytest
 
 from core.base.ids import PeerId
+from core.base.trace import Trace
+from core.dht.cache import RecordCache
 from core.dht.events import Found
 from core.dht.messages import Record
+from core.dht.record_merge import RecordMerge
+from core.dht.records import KeepResult, Proofs, RecordStore, sign_record
+from core.dht.settings import DhtSettings
 from core.swarm.experts.exchange import HostExperts, SurveyExperts
 from core.swarm.experts.other_hosts import UNHEARD_MAX, OtherHosts
-from core.swarm.experts.records import ExpertRow, bits_of, encode_row, row_key
+from core.swarm.experts.records import (
+    COPIES_LIFETIME_S,
+    LIFETIME_S,
+    QUOTAS,
+    ExpertRow,
+    bits_of,
+    copies_key,
+    encode_row,
+    row_key,
+)
+from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 from tests.unit.swarm.experts.test_exchange import HOST, MIXTURE, TRAINER, Pair
 from tests.unit.swarm.experts.test_keeping import archive_of
 
@@ -56,3 +71,21 @@ def test_few_made_up_keys_count_beside_a_host_that_speaks():
     assert [len(claims[0, last]) for last in range(2)] == [UNHEARD_MAX, UNHEARD_MAX + 1]
     assert all(HOST in others.living(0.0)[0, (row, 1)] for row in range(2))
     assert len(others.peers(0.0)) <= 4 * UNHEARD_MAX + 1
+
+
+@pytest.mark.parametrize(
+    ("key", "lifetime_s"),
+    [(row_key(MIXTURE.run, 0, (0,)), LIFETIME_S), (copies_key(MIXTURE.run, 0, (0,)), COPIES_LIFETIME_S)],
+    ids=["row", "copies"],
+)
+def test_word_of_a_host_ends_soon_after_it(key, lifetime_s):
+    """Who tells it for two days need not be there; neither holders nor readers take that."""
+    limits, signer = DhtSettings(quotas=QUOTAS), ToySigner(peer_id(1))
+    proofs = Proofs(ToyVerifier())
+    for life_s, good in ((lifetime_s + limits.clock_slack_s, True), (lifetime_s + limits.clock_slack_s + 1, False)):
+        record = sign_record(signer, key, b"", subkey=bytes(signer.peer_id), expires_ms=int(1000 * life_s))
+        kept = RecordStore(proofs, limits).put(key, record, 0.0)
+        assert kept is (KeepResult.KEPT if good else KeepResult.TOO_LONG)
+        assert RecordCache(proofs, limits).put(key, record, 0.0) == good
+        merge = RecordMerge(key, {}, settings=limits, proofs=proofs, trace=Trace())
+        assert merge.offered([record], 0.0) == good
