@@ -8,14 +8,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.messages import (
-    GROUP_MAX,
-    SHARE_CHUNKS_MAX,
-    Index,
-    Lineage,
-    Peer,
-    RoundId,
-)
+from core.averaging.messages import GROUP_MAX, SHARE_CHUNKS_MAX, Index, Lineage, Peer, RoundId
 from core.base.bounds import Epoch, Loss, Norm, Samples, SamplesPerS
 from core.base.ids import PeerId
 from core.base.wire import Message

@@ -17,15 +17,7 @@ from core.backbone import desk_messages
 from core.backbone.link import Link
 from core.backbone.signed_time import TIME_NONCE_BYTES, read_time
 from core.base.manifest import MANIFEST_BYTES_MAX, Manifest, read_manifest
-from core.base.problems import (
-    BadInput,
-    NotTrusted,
-    Problem,
-    ProofProblem,
-    RemoteProblem,
-    UserProblem,
-    later,
-)
+from core.base.problems import BadInput, NotTrusted, Problem, ProofProblem, RemoteProblem, UserProblem, later
 from core.base.signing import Ed25519Verifier
 from core.net.identity.issuers import Issuers, issuers_of
 from core.net.identity.passes import Pass, PassRole, verify_pass

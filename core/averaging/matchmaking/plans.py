@@ -14,12 +14,7 @@ from core.averaging.balance.traffic import Line
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.known import UNKNOWN, KnownLines
 from core.averaging.grid.plans import butterflies
-from core.averaging.matchmaking import (
-    OTHERS_FACTOR,
-    OWN_FACTOR,
-    SHARE_CHUNKS,
-    spared_most,
-)
+from core.averaging.matchmaking import OTHERS_FACTOR, OWN_FACTOR, SHARE_CHUNKS, spared_most
 from core.averaging.matchmaking.division import check_shares, divide, lines_of
 from core.averaging.plan import (
     LIMITS_MAX,

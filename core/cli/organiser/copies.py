@@ -10,15 +10,7 @@ from core.authority.changes import check_moderator, new_decisions
 from core.authority.view import outcome
 from core.backbone.charter import keep_document, load_charter, only_command, read_charter_records
 from core.backbone.kept_states import STATES, way_back
-from core.backbone.mirrors import (
-    CopyPlan,
-    MirrorNote,
-    check_address,
-    read_notes,
-    read_plan,
-    shown,
-    write_plan,
-)
+from core.backbone.mirrors import CopyPlan, MirrorNote, check_address, read_notes, read_plan, shown, write_plan
 from core.backbone.moderators.moderator_desk import copies_of
 from core.base.problems import BadInput, printable, quoted
 from core.cli.printing.say import say_json

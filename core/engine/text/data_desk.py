@@ -14,15 +14,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 from aiohttp import web
 
-from core.base.data_desk import (
-    ASKED_BYTES_MAX,
-    AllowAnswer,
-    AllowAsk,
-    KeptAnswer,
-    KeptAsk,
-    NextAnswer,
-    NextAsk,
-)
+from core.base.data_desk import ASKED_BYTES_MAX, AllowAnswer, AllowAsk, KeptAnswer, KeptAsk, NextAnswer, NextAsk
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.wire import Schema

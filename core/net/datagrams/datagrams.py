@@ -14,14 +14,7 @@ from core.base.rate_limit import household
 from core.base.trace import Trace
 from core.net.addresses.address_book import Address, AddressBook
 from core.net.addresses.hosts import is_literal
-from core.net.datagrams.envelope import (
-    Envelopes,
-    Opened,
-    PassRequested,
-    UnknownPass,
-    VerifiedDatagram,
-    WrongTime,
-)
+from core.net.datagrams.envelope import Envelopes, Opened, PassRequested, UnknownPass, VerifiedDatagram, WrongTime
 from core.net.datagrams.udp import UdpPort, source_of
 from core.net.limits.pace import Pace
 

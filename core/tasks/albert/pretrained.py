@@ -25,17 +25,7 @@ from core.tasks.parameters import START, write_parameters
 from core.tasks.pretrained import Pretrained, check_alike, read_pretrained
 from core.tasks.task import PreparedTask
 from core.tasks.text import GivenText, Progress, read_text, write_blobs
-from core.tasks.tokenizers.unigram import (
-    BEGIN,
-    BEGIN_ID,
-    END,
-    END_ID,
-    MASK,
-    PAD,
-    PAD_ID,
-    UNKNOWN,
-    read_unigram,
-)
+from core.tasks.tokenizers.unigram import BEGIN, BEGIN_ID, END, END_ID, MASK, PAD, PAD_ID, UNKNOWN, read_unigram
 
 ALIKE: Final = (
     *("hidden_act", "num_hidden_groups", "inner_group_num", "layer_norm_eps", "type_vocab_size"),
