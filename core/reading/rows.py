@@ -18,9 +18,8 @@ from core.base.problems import unknown_name
 from core.base.tasks import CUTTERS
 from core.tasks.cutter import Cutter, Row
 from core.tasks.task import Blobs
-from core.text.order.documents import Document
+from core.text.order.documents import Document, is_held_out
 from core.text.order.filters import Filters
-from core.text.order.sources import is_held_out
 from core.text.sources.source import Piece
 from core.text.sources.texts import documents_in
 

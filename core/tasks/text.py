@@ -12,8 +12,7 @@ from core.base.data_source import DataSource
 from core.base.problems import BadInput
 from core.base.tasks import TOKENIZERS
 from core.system.atomic_files import make_directory, write_atomic
-from core.text.order.documents import Document
-from core.text.order.sources import Part, is_held_out
+from core.text.order.documents import Document, Part, is_held_out
 from core.text.sources.patient import Tell, untold
 from core.text.sources.texts import SourceTexts, texts_of
 

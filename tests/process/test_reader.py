@@ -26,7 +26,7 @@ from core.reading.frames import (
     Unreadable,
     Want,
 )
-from core.text.order.sources import is_held_out
+from core.text.order.documents import is_held_out
 from core.text.sources.texts import documents_in
 from core.workers.child_end import NICENESS
 from tests.blocks import counts_blocks, taken_bytes

@@ -1,17 +1,21 @@
 """From text to documents: paragraphs are found, cut into sentences, and joined until a document is long enough.
 
-A document is a list of sentences that stand in order.
+A document is a list of sentences that stand in order.  Whether it is held out follows from its own text, so that all
+peers agree without asking each other.
 """
 
 import ast
+import hashlib
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
 
 from core.text.order.sentences import sentences_of
 
 Document = list[str]
+Part = Literal["train", "held-out"]
 
+HELD_OUT_PER_MILLE: Final = 40
 DOCUMENT_CHARS_MAX: Final = 4000
 """Characters of a document, give or take a paragraph; a longer text becomes several documents."""
 LINE_CHARS_MAX: Final = 20_000
@@ -70,3 +74,9 @@ def docstring_paragraphs(program: str, *, topics: bool) -> Iterator[str]:
             yield from _PARAGRAPH_END.split(ast.get_docstring(node) or "")
         if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try):
             waiting.extend(reversed(node.body))
+
+
+def is_held_out(document: Sequence[str]) -> bool:
+    """Whether a document is kept for measuring: 4 % of them, chosen by the hash of their text."""
+    digest = hashlib.blake2b("\n".join(document).encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % 1000 < HELD_OUT_PER_MILLE

@@ -110,7 +110,7 @@ def shards_beside(source: DataSource) -> ShardsBeside | None:
 
 
 class SourceTexts:
-    """The documents of a source (`core.text.order.sources.TextSource`).
+    """The documents of a source.
 
     Args:
         source: Where they come from.
@@ -121,31 +121,6 @@ class SourceTexts:
         self._source = source
         self._filters = filters
 
-    def shards(self) -> list[str]:
-        """Numbers of the shards.
-
-        Raises:
-            BadInput: there is no text, or it cannot be read.
-        """
-        try:
-            return [str(number) for number in range(len(self._source.listing().shards))]
-        except SourceTrouble as trouble:
-            raise problem_of_trouble(trouble) from trouble
-
-    def read(self, shards: Sequence[str]) -> Iterator[Document]:
-        """The documents of these shards, in their order; one that turns out unreadable ends there, and is told.
-
-        Raises:
-            BadInput: they cannot be had now.
-        """
-        for shard in shards:
-            sieve = self._filters.sieve()
-            try:
-                for piece in self._source.read(int(shard)):
-                    yield from _kept(piece, sieve)
-            except SourceTrouble as trouble:
-                raise problem_of_trouble(trouble) from trouble
-
     def sampled(self, order: Random) -> Iterator[Document]:
         """All documents once, from many shards by turns, so that a reader that stops early has seen text from all over.
 
@@ -155,7 +130,10 @@ class SourceTexts:
         Raises:
             BadInput: the source cannot be had now, or nothing of it can be read.
         """
-        waiting = deque(int(shard) for shard in self.shards())
+        try:
+            waiting = deque(range(len(self._source.listing().shards)))
+        except SourceTrouble as trouble:
+            raise problem_of_trouble(trouble) from trouble
         order.shuffle(waiting)
         sieve = self._filters.sieve()
         turns = deque(self._source.read(waiting.popleft()) for _ in range(min(len(waiting), SHARDS_AT_A_TIME)))

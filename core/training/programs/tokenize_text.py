@@ -9,8 +9,7 @@ from core.base.problems import BadInput
 from core.system.atomic_files import public_file, write_atomic
 from core.tasks.tokenizers.report import DOCUMENTS_MAX, TokenizerReport, report
 from core.tasks.tokenizers.unigram import recipe_of, train_unigram
-from core.text.order.documents import Document
-from core.text.order.sources import is_held_out
+from core.text.order.documents import Document, is_held_out
 from core.text.sources.requests import TokenizerRequest
 from core.text.sources.texts import documents_in
 from core.training.programs.child import given_secrets, say

@@ -1,12 +1,13 @@
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from core.api.data_state import DataCode
 from core.base.data_source import DataSource
 from core.base.problems import BadInput
-from core.text.order.sources import documents, parted
+from core.text.order.documents import is_held_out
 from core.text.sources.opening import open_source
 from core.text.sources.source import Access, LeftOut, Listing, SourceStalled, TextShards
 from core.text.sources.texts import texts_of
@@ -37,14 +38,10 @@ def test_the_parts_are_disjoint_complete_and_independent_of_order(tmp_path: Path
     for number in range(30):
         write(tmp_path, f"{number}.txt", "\n\n".join(f"Text {number} {n}{long}. " * 170 for n in range(10)))
     source = texts_of(DataSource(address=str(tmp_path)))
-    everything = {tuple(d): part for part, d in parted(source)}
-    assert everything == {tuple(d): part for part, d in parted(source, seed=5)}
-    assert set(everything.values()) == {"train", "held-out"}
-    for part in ("train", "held-out"):
-        assert {tuple(d) for d in documents(source, part=part, seed=9)} == {
-            d for d, found in everything.items() if found == part
-        }
-    assert list(parted(source, seed=5)) != list(parted(source, seed=6))
+    everything = {tuple(d): is_held_out(d) for d in source.sampled(Random(4))}
+    assert everything == {tuple(d): is_held_out(d) for d in source.sampled(Random(5))}
+    assert set(everything.values()) == {True, False}
+    assert list(source.sampled(Random(5))) != list(source.sampled(Random(6)))
 
 
 def test_binary_files_are_told_and_hidden_ones_not_read(tmp_path: Path) -> None:
@@ -114,7 +111,7 @@ def test_folders_without_text_are_a_state_people_can_read(tmp_path: Path) -> Non
             listing(path)
         assert caught.value.code == DataCode.MISSING
         with pytest.raises(BadInput, match=said) as problem:
-            texts_of(DataSource(address=str(path))).shards()
+            next(texts_of(DataSource(address=str(path))).sampled(Random(0)))
         assert problem.value.hint
 
 

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from core.tasks.gpt import CharacterGpt, prepare
 from core.tasks.gpt_cutting import Alphabet, GptNumbers, windows
 from core.tasks.start import log_shares
 from core.tasks.text import text_of
-from core.text.order.sources import documents
+from core.text.order.documents import is_held_out
 from core.text.sources.texts import texts_of
 from tests.small_task import sources_in, text_folder
 
@@ -111,7 +112,8 @@ def test_the_alphabet_holds_the_most_frequent_letters(tmp_path: Path) -> None:
     letters = Counter(
         "".join(
             sentence
-            for document in documents(texts_of(DataSource(address=str(source))), part="train")
+            for document in texts_of(DataSource(address=str(source))).sampled(Random(0))
+            if not is_held_out(document)
             for sentence in document
         )
     )

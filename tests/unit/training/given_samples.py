@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -15,7 +15,7 @@ from core.tasks import task_of
 from core.tasks.task import Blobs, Task
 from core.text.order.bookmark import Bookmark
 from core.text.order.chance import key_of, stream
-from core.text.order.sources import documents
+from core.text.order.documents import is_held_out
 from core.text.sources.texts import texts_of
 from core.training.samples.samples import Drawn
 
@@ -92,7 +92,7 @@ class GivenSamples:
 def text_rows(manifest: Manifest, blobs: Blobs) -> np.ndarray:
     """The rows of a manifest's text."""
     sources = (texts_of(source) for source in manifest.sources)
-    found = chain.from_iterable(documents(each, part="train") for each in sources)
+    found = (one for each in sources for one in each.sampled(Random(0)) if not is_held_out(one))
     return np.stack(list(open_cutter(manifest, blobs).cut(found, Random(1))))
 
 

@@ -18,7 +18,7 @@ from core.tasks import module_of
 from core.tasks.cutter import Row
 from core.tasks.task import Blobs
 from core.tasks.text import text_of
-from core.text.order.sources import is_held_out
+from core.text.order.documents import is_held_out
 from core.text.sources.texts import documents_in
 from tests.small_task import SMALL, text_folder
 
