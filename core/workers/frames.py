@@ -26,8 +26,8 @@ from core.base.work import (
 from core.workers.data_frames import Counted, DataAccess, DataNews
 from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
 
-FRAME_BYTES_MAX = 4 * 1024 * 1024
-"""More than the rows of one call to an expert, and than the digests of a file."""
+FRAME_BYTES_MAX = 16 * 1024 * 1024
+"""More than a gate's scores for the most rows of a batch in the largest grid, and than the digests of a file."""
 CHUNKS_BYTES_MAX = 128 * 1024
 """Digests of more chunks than fit in here (files of 1 GiB) are not sent."""
 _LENGTH = struct.Struct(">I")

@@ -17,6 +17,8 @@ from core.base.signing import KeyPair
 from core.codecs.registry import codec_of
 from core.engine.installation import EngineOptions
 from core.engine.mixture_desk import mixture_desks
+from core.experts.grid import DIMENSIONS_MAX, SIZE_MAX
+from core.experts.messages import ROWS_MAX
 from core.experts.queue import CallKind
 from core.ledger.board import Board
 from core.nat.relay import RelaySettings
@@ -28,7 +30,7 @@ from core.training.flights.calls import AskExpert, ExpertAnswered, ExpertLapsed,
 from core.training.flights.carrier import EngineCarrier
 from core.workers import flight_frames as frames
 from core.workers.arena import Arena
-from core.workers.frames import WorkerReady
+from core.workers.frames import LENGTH_BYTES, WorkerReady, encode_frame, frame_length
 from core.workers.place import TrainerPlace, WorkerShare
 from core.workers.trainer import Trainer
 
@@ -135,3 +137,10 @@ def test_who_waits_hears_that_the_model_is_not_measured(tmp_path: Path) -> None:
             await waiting
 
     asyncio.run(go())
+
+
+def test_scores_of_the_largest_batch_and_grid_fit_a_frame() -> None:
+    scores, said = torch.zeros(ROWS_MAX, DIMENSIONS_MAX * SIZE_MAX), list[frames.FlightWish]()
+    EngineCarrier(NUMBERS, said.append).seek(SeekPlaces(1, 0, scores))
+    frame = encode_frame(said[0])
+    assert frame_length(frame[:LENGTH_BYTES]) == len(frame) - LENGTH_BYTES
