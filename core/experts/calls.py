@@ -14,6 +14,7 @@ from random import Random
 from typing import Final
 
 from core.base.back_off import BackOff
+from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
@@ -40,6 +41,8 @@ WINDOW: Final = (1.0, 16.0, 256.0)
 """Least, first and largest number of calls that one host has at a time."""
 USELESS: Final = 2
 """Number of failures that an answer counts for which cannot be used: as an answer it took one away."""
+HOSTS_MAX: Final = 1024
+"""Number of hosts whose speed is remembered, beside those that have calls: keys that nobody has cost nothing."""
 REMEMBERED: Final = 4096
 """Number of last answers whose hosts are remembered, to be blamed for what they hold."""
 
@@ -171,15 +174,13 @@ class ExpertCalls:
 
     def ask(self, asks: Iterable[ExpertAsk], now: float) -> Sequence[CallOutput]:
         """Ask for answers; each ticket comes back once, answered or lapsed, unless it is forgotten before."""
-        outputs: list[CallOutput] = []
-        for ask in asks:
-            outputs += self._next_host(_OpenAsk(ask, now + self._patience_s, PeerId(b"")), now)
-        return outputs
+        until = now + self._patience_s
+        return [output for ask in asks for output in self._next_host(_OpenAsk(ask, until, PeerId(b"")), now)]
 
     def forget(self, tickets: Iterable[int] | None, now: float) -> Sequence[CallOutput]:
         """Nobody needs these answers any more; None: nobody needs any."""
-        gone = [self._asked.pop(ticket, None) for ticket in (list(self._asked) if tickets is None else tickets)]
-        ended = [asked for asked in gone if asked is not None]
+        named = self._asked.keys() if tickets is None else self._asked.keys() & set(tickets)
+        ended = [self._asked.pop(ticket) for ticket in sorted(named)]
         outputs = [output for asked in ended for output in self._take_back(asked, tell=True)]
         for host in {asked.host: None for asked in ended}:
             outputs += self._send_more(host, now)
@@ -236,10 +237,8 @@ class ExpertCalls:
         self._resting.succeed(peer, now)
         self._tables[ask.layer].answered(ask.place)
         del self._asked[ask.ticket]
-        self._answered[ask.ticket] = peer, ask
+        remember(self._answered, ask.ticket, (peer, ask), REMEMBERED)
         self.rows_from[peer] += ask.rows
-        if len(self._answered) > REMEMBERED:
-            self._answered.popitem(last=False)
         return [CallAnswered(ask.ticket, reply.version, reply.payload)]
 
     def _refused(self, asked: _OpenAsk, refused: ExpertRefused, now: float) -> Sequence[CallOutput]:
@@ -267,9 +266,7 @@ class ExpertCalls:
                 yield from self._send_more(peer, now)
         if not self._due or self._due[0][0] > now:
             return
-        asked = self._asked.get(heappop(self._due)[1])
-        if asked is None:
-            return
+        asked = self._asked[heappop(self._due)[1]]
         peer = asked.host
         is_late = asked.number >= 0 and now >= asked.sent_at + self._hosts[peer].within_s(self._patience_s)
         if is_late:
@@ -299,6 +296,9 @@ class ExpertCalls:
         asked.tried.add(asked.host)
         self._asked[ask.ticket] = asked
         self._hosts.setdefault(asked.host, _Host()).waiting.append(ask.ticket)
+        if len(self._hosts) > HOSTS_MAX:
+            idle = (peer for peer, host in self._hosts.items() if not host.open and not host.waiting)
+            self._hosts.pop(next(idle, PeerId(b"")), None)
         self._wait(asked)
         return self._send_more(asked.host, now)
 

@@ -1,5 +1,6 @@
 """A trainer's calls: each ends once and in time, whatever hosts do; who fails rests, who is busy gets fewer calls."""
 
+import tracemalloc
 from heapq import heappop, heappush
 from math import inf
 from random import Random
@@ -10,7 +11,7 @@ import pytest
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.base.trace import Trace
-from core.experts.calls import BUSY_S, REFUSALS_MAX, WINDOW, CallAnswered, CallLapsed, ExpertAsk, ExpertCalls
+from core.experts.calls import BUSY_S, HOSTS_MAX, REFUSALS_MAX, WINDOW, CallAnswered, CallLapsed, ExpertAsk, ExpertCalls
 from core.experts.grid import ExpertGrid
 from core.experts.messages import ExpertCall, ExpertDrop, ExpertRefused, ExpertReply
 from core.experts.queue import CallKind, CallRefusal
@@ -279,3 +280,21 @@ def test_made_up_keys_are_not_asked_before_a_member(defended):
             trainer.hear(D, reply(call.message), second + 0.1)
             answered_at.append(second)
     assert len(answered_at) == (10 if defended else 0)
+
+
+def test_hosts_that_nobody_has_are_forgotten():
+    """Keys are made up by the thousand, and each is asked once."""
+    trainer, now, sizes = Trainer(A), 0.0, []
+    tracemalloc.start()
+    for number in range(4 * HOSTS_MAX):
+        trainer.table.heard((), {PeerId(bytes([9, number // 256, number % 256, 9]) * 8): RowNews(1, 1e9)})
+        trainer.table.now = now
+        trainer.table.answered((0,))
+        trainer.ask(now)
+        now += PATIENCE_S
+        trainer.tick(now)
+        trainer.came.clear()
+        if number % HOSTS_MAX == HOSTS_MAX - 1:
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[3] < sizes[1] + 100 * HOSTS_MAX
