@@ -11,10 +11,10 @@ A slow one whose copy comes first holds all experts that this host takes, for as
 take (`core.swarm.catching_up.fetch`), once for each of its copies.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from heapq import nsmallest
+from itertools import islice
 from math import inf
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -38,6 +38,9 @@ from core.swarm.words.states import StateFile
 
 KEEPERS: Final = 2
 """Number of hosts that keep the state of an expert that lives elsewhere."""
+SPARE_MAX: Final = 16
+"""Number of experts more that a host keeps of which it is a keeper among those alone that have spoken to it: keys that
+somebody has made up come before all others, and keep nothing."""
 LOOK_S: Final = 12.0
 """Time between two looks for states that are to be kept."""
 GATHER_S: Final = 3.0
@@ -272,12 +275,16 @@ class ExpertKeeping:
     def _to_keep(self, now: float) -> Mapping[Expert, list[PeerId]]:
         """The experts of others of which this peer is a keeper, and who hosts each: first who was in rounds."""
         hosts = self._parts.hosts
-        peers = {*hosts.peers(now), self._me}
-        keeps: dict[Expert, list[PeerId]] = {}
-        for expert, living in hosts.living(now).items():
-            first = nsmallest(KEEPERS, peers.difference(living), key=partial(rank, expert))
-            if (self._is_on and self._me in first) or (now < self._all_until and self._me not in living):
-                keeps[expert] = sorted(living, key=lambda host: host not in self._parts.members)
+        peers, living = hosts.peers(now), hosts.living(now) if self._is_on or now < self._all_until else {}
+        real, all_here = {peer for peer in peers if hosts.is_real(peer)}, now < self._all_until
+        mine = {expert for expert, there in living.items() if all_here or is_keeper(self._me, expert, peers, there)}
+        spare = [expert for expert in living.keys() - mine if is_keeper(self._me, expert, real, living[expert])]
+        mine.update(nsmallest(SPARE_MAX, spare, key=lambda one: (one not in self.copies, rank(one, self._me))))
+        keeps = {
+            expert: sorted(there, key=lambda host: host not in self._parts.members)
+            for expert, there in living.items()
+            if expert in mine
+        }
         if len(keeps) > self._parts.room:
             keeps = {expert: keeps[expert] for expert in sorted(keeps)[: int(self._parts.room)]}
         return keeps
@@ -296,3 +303,17 @@ class ExpertKeeping:
                 outputs.append(CopyDropped(expert))
         rows = sorted({row_of(expert) for expert in keeps})
         return [*outputs, *self.news.read(self._random.sample(rows, min(READS_MAX, len(rows))), now)]
+
+
+def is_keeper(me: PeerId, expert: Expert, peers: Iterable[PeerId], living: Sequence[PeerId]) -> bool:
+    """Whether this peer is one of the first `KEEPERS` of some that do not host an expert.
+
+    Args:
+        me: This peer.
+        expert: The expert.
+        peers: Those that may keep it, this peer among them or not.
+        living: Who hosts it.
+    """
+    own = rank(expert, me)
+    before = (peer for peer in peers if rank(expert, peer) < own and peer not in living)
+    return sum(1 for _ in islice(before, KEEPERS)) < KEEPERS

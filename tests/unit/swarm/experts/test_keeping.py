@@ -1,6 +1,7 @@
 """Copies of experts that keepers and a backbone have."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from core.base.ids import PeerId
 from core.base.machine import Received
 from core.base.trace import Trace
+from core.dht.messages import Record
+from core.experts.grid import ExpertGrid
 from core.kept.state_files import DiskStateFile, DiskStateSink
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.archive import ExpertArchive
@@ -15,6 +18,7 @@ from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.exchange import HostExperts
 from core.swarm.experts.keeping import RECOVER_S, KeepingParts
 from core.swarm.experts.other_hosts import OtherHosts
+from core.swarm.experts.records import ExpertRow, bits_of, encode_row, row_key
 from core.swarm.words.messages import EXPERT_FILES
 from tests.unit.swarm.experts.test_exchange import MIXTURE, Directory, Pair
 
@@ -197,3 +201,28 @@ def test_old_file_begins_no_expert_whose_copy_comes(tmp_path):
         give(newcomer, event)
     pair.go_on(30)
     assert pair.began[newcomer, lost] == 9
+
+
+def test_made_up_keys_take_no_copy_from_its_keepers(tmp_path):
+    """Four hundred of them say to claim a place of each row, and come first for nearly all experts."""
+    hosts = [PeerId(bytes([n]) * 32) for n in range(3, 9)]
+    pair = Pair(tmp_path, hosts, replace(MIXTURE, grid=ExpertGrid((4, 4), 16)))
+    for peer in hosts:
+        pair.met[peer].met(hosts)
+        pair.deliver(peer, HostExperts(3))
+        pair.go_on(5)
+    pair.go_on(60)
+    word = encode_row(ExpertRow(hosted=b"", claimed=bits_of([0])))
+    for number in range(400):
+        key = PeerId(bytes([7, 7, number // 256, number % 256]) * 8)
+        for row in range(4):
+            pair.stored[row_key(MIXTURE.run, 0, (row,))][key] = Record(key, word, 10**9, bytes(64))
+    came = Counter()
+    pair.keep = lambda peer, expert, *rest, keep=pair.keep: (came.update([(peer, expert)]), keep(peer, expert, *rest))
+    for peer in hosts:
+        pair.save(peer, 7)
+    pair.go_on(200)
+    experts = [expert for peer in hosts for expert in pair.peers[peer].host.hosted]
+    assert len(set(experts)) == 16
+    assert min(sum(owner in hosts for owner, expert in pair.copies if expert == one) for one in experts) > 1
+    assert max(came.values()) == 1, "none is dropped and fetched again"
