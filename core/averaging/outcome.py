@@ -27,8 +27,6 @@ class Outcome:
     """Whose contribution lacks how many of the chunks that it was to give, by the plan."""
     chunk_total: int
     """Chunks in the vector."""
-    samples: int
-    """Sum over the contributors, each with the part of its contribution that is in the mean; rounded up."""
     loss: float
     """Median of the contributors' training losses, of an even number the lower one, since a mean would be any liar's
     number; 0 without any."""
@@ -80,7 +78,6 @@ def outcome_of(
     plan, peers = shares.plan, shares.plan.peers
     planned = [shares.planned(member) for member in range(len(peers))]
     givers = [member for member, samples in enumerate(shares.samples) if samples and present[member]]
-    whole = sum(shares.samples[member] * present[member] for member in givers)
     loss = median_low([plan.members[member].loss for member in givers] or [0.0])
     return Outcome(
         round=plan.round,
@@ -89,7 +86,6 @@ def outcome_of(
         present=tuple(present[member] for member in givers),
         missing=tuple((peers[m], planned[m] - present[m]) for m in range(len(peers)) if present[m] < planned[m]),
         chunk_total=shares.chunk_total,
-        samples=-(-whole // shares.chunk_total),
         loss=loss,
         heldout=_heldout([plan.members[member] for member in givers], epoch=plan.epoch, loss=loss),
         bits=bits,

@@ -9,11 +9,12 @@ from types import FrameType
 from typing import Any
 
 from core.base.tasks import TOKENIZERS
-from core.cli.parsing.options import add_json, calling, recipe_file, share, whole
+from core.cli.parsing.options import add_json, calling, recipe_file, whole
 from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
 from core.codecs.registry import CODEC_NAMES
 from tests.bench.training.loop_turns import LOOPS
+from tests.sim.program import share
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """A polite request to end, and that the terminal is gone, as when a connection breaks."""
@@ -109,13 +110,8 @@ def parser() -> Parser:
     dht.add_argument("--nodes", type=whole(2, 1024), default=64, metavar="N", help="default: 64")
     dht.add_argument("--processes", type=whole(2, 64), default=4, metavar="N", help="default: 4")
     dht.add_argument("--repeats", type=whole(1, 100), default=3, metavar="N", help="default: 3")
-    dht.add_argument(
-        "--freeze",
-        type=share,
-        default=0.25,
-        metavar="SHARE",
-        help="the share of the processes that falls silent in the end (default: 0.25)",
-    )
+    silent = "the share of the processes that falls silent in the end (default: 0.25)"
+    dht.add_argument("--freeze", type=share, default=0.25, metavar="SHARE", help=silent)
     dht.add_argument("--hivemind", metavar="PYTHON", help="measure hivemind's too, with this Python")
     dht.add_argument("--peers-scripts", metavar="DIR", help="the folder of the script that measures hivemind")
     dht.add_argument("--hivemind-freeze", action="store_true", help="silence hivemind's nodes too (minutes)")

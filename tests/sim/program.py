@@ -6,12 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from core.cli.parsing.options import add_json, calling, share, whole
+from core.base.problems import quoted
+from core.cli.parsing.options import add_json, calling, whole
 from core.cli.parsing.parser import Parser
 from core.cli.program import run_with
 
 WANTED_SHARDS: Final = 10
 """Number of shards that each newcomer to `shards` wants."""
+
+
+def share(text: str) -> float:
+    """A type for argparse: a share from 0 to below 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number") from None
+    if not 0 <= number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
+    return number
 
 
 def main(argv: Sequence[str]) -> int:

@@ -129,17 +129,6 @@ def whole(minimum: int, maximum: int) -> Callable[[str], int]:
     return read
 
 
-def share(text: str) -> float:
-    """A type for argparse: a share from 0 to below 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a number") from None
-    if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
-    return number
-
-
 def calling(target: str) -> Callable[[argparse.Namespace], int]:
     """A command that is `module:function` of another part of Potluck, imported when it is called.
 

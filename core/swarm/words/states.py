@@ -10,7 +10,7 @@ from typing import Protocol, Self
 
 from core.base.ids import hashed_key
 from core.base.state_header import MARK_BYTES, ORIGIN_BYTES
-from core.base.work import StateFields, StateFrame
+from core.base.work import StateFrame
 
 LINEAGE_BYTES = 32
 
@@ -56,20 +56,6 @@ class State:
         """The state that a trainer names."""
         name = StateName(frame.epoch, frame.lineage)
         return cls(name, frame.digest, frame.checkpoint, ancestors=marks_in(frame.ancestors))
-
-    @property
-    def fields(self) -> StateFields:
-        """Fields by which a trainer names this state."""
-        return {
-            "epoch": self.name.epoch,
-            "lineage": self.name.lineage,
-            "ancestors": b"".join(self.ancestors),
-            "means": b"",
-            "digest": self.digest,
-            "chunks": b"",
-            "checkpoint": self.location,
-            "ledger": b"",
-        }
 
 
 class StateFile(Protocol):

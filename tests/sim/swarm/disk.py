@@ -13,6 +13,7 @@ from core.base.content import CHUNK_BYTES, DIGEST_BYTES, chunk_digests, root_dig
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, LENGTH_BYTES, MARK_BYTES, METADATA, StateHeader, header_of
+from core.base.work import StateFields
 from core.swarm.catching_up.fetch import Sinks
 from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep, RoundRecord
@@ -245,3 +246,17 @@ class Disk:
         location = self._root.hex()
         self._fetched = {location: b"".join(piece for _, piece in sorted(self._pieces.items()))}
         return location
+
+
+def fields_of(state: State) -> StateFields:
+    """Fields by which a trainer names a state."""
+    return {
+        "epoch": state.name.epoch,
+        "lineage": state.name.lineage,
+        "ancestors": b"".join(state.ancestors),
+        "means": b"",
+        "digest": state.digest,
+        "chunks": b"",
+        "checkpoint": state.location,
+        "ledger": b"",
+    }

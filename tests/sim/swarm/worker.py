@@ -21,7 +21,7 @@ from core.swarm.words import orders
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerGone, TrainerReady
 from core.swarm.words.states import State, StateName
 from tests.sim.swarm.accumulation import BATCH, Accumulation
-from tests.sim.swarm.disk import Disk, MemoryFile, ModelState
+from tests.sim.swarm.disk import Disk, MemoryFile, ModelState, fields_of
 from tests.sim.swarm.samples import Contributed, mean_gradient
 from tests.sim.swarm.worker_settings import WorkerSettings, layout_of
 
@@ -227,7 +227,7 @@ class FakeWorker:
         state = self._keep("stepped")
         self._train(now)
 
-        step = Stepped(**state.fields, samples=samples, loss=4.0 / (1 + before.name.epoch) if samples else 0.0)
+        step = Stepped(**fields_of(state), samples=samples, loss=4.0 / (1 + before.name.epoch) if samples else 0.0)
         self._after(PIPE_S, lambda then: [*self._offer(state, then, [mean]), *self._seat.answer(step, then)])
 
     def _load(self, order: orders.Load | orders.Replay, now: float) -> None:
@@ -244,7 +244,7 @@ class FakeWorker:
         means = self._disk.means.files
 
         def answer(then: float) -> Sequence[Any]:
-            return [*self._offer(state, then, means), *self._seat.answer(Loaded(**state.fields), then)]
+            return [*self._offer(state, then, means), *self._seat.answer(Loaded(**fields_of(state)), then)]
 
         self._after(PIPE_S, answer)
 

@@ -35,7 +35,6 @@ def outcome(plan: Plan, seconds: float, **changes: Any) -> Outcome:
         "contributors": tuple((peer, 1) for peer in plan.peers),
         "missing": (),
         "chunk_total": plan.chunk_total,
-        "samples": len(plan.members),
         "loss": 1.0,
         "seconds": seconds,
         "payload_bytes": 0,

@@ -8,6 +8,7 @@ from core.swarm.epoch.contributing import ALONE_S, REFUSED_MAX, TRY_AGAIN, Assis
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.outputs import Asked, Committed
 from core.swarm.words.states import State, StateName
+from tests.sim.swarm.disk import fields_of
 from tests.unit.swarm.stage import Stage, peer, report_of
 
 
@@ -23,7 +24,7 @@ def step(stage: Stage, epoch: int, *, samples: int, gives: bool) -> list[Any]:
     stage.formed()
     stage.hear(stage.actor.handle(Committed(b"r", name(epoch - 1), record, gives=gives), stage.now))
     before = len(stage.said)
-    stage.answer(Stepped(**State(name(epoch), b"d" * 32, "").fields))
+    stage.answer(Stepped(**fields_of(State(name(epoch), b"d" * 32, ""))))
     return [said for said in stage.said[before:] if isinstance(said, Go | Hold)]
 
 

@@ -11,6 +11,7 @@ from core.swarm.presence.membership import Membership
 from core.swarm.words.orders import Absorb, RoundRecord
 from core.swarm.words.outputs import Committed
 from core.swarm.words.states import State, StateName
+from tests.sim.swarm.disk import fields_of
 from tests.unit.swarm.stage import FIRST, Stage, own_row, peer, report_of
 from tests.unit.swarm.test_participant import call
 
@@ -53,7 +54,7 @@ def test_samples_computed_during_a_round_count_for_the_next_step() -> None:
     assert not stage.actor.report(stage.now).in_step
     further(stage, samples=92, ahead=32)
     assert counted(stage) == 32
-    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields, samples=36, loss=0.5))
+    stage.answer(Stepped(**fields_of(State(NEXT, b"d" * 32, "")), samples=36, loss=0.5))
     assert counted(stage) == 36
     assert stage.actor.report(stage.now).state == NEXT
     further(stage, samples=40, ahead=0)
@@ -79,7 +80,7 @@ def test_batch_full_when_the_step_ends_begins_the_next_round() -> None:
     commit(stage)
     stage.read(p1=report_of(NEXT, time=stage.now, samples=70))
     before = len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted))
-    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields, samples=36, loss=math.nan))
+    stage.answer(Stepped(**fields_of(State(NEXT, b"d" * 32, "")), samples=36, loss=math.nan))
     assert len(stage.heard_by(1, Call)) + len(stage.heard_by(1, Wanted)) == before + 1
 
 
@@ -96,7 +97,7 @@ def test_a_member_that_still_steps_is_waited_for_a_while(*, delayed: bool) -> No
     def asked() -> bool:
         return any(stage.heard_by(number, kind) for number in (1, 2) for kind in (Call, Wanted))
 
-    stage.answer(Stepped(**State(NEXT, b"d" * 32, "").fields))
+    stage.answer(Stepped(**fields_of(State(NEXT, b"d" * 32, ""))))
     assert not asked()
     began = stage.now
     while not asked():

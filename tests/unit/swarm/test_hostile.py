@@ -25,6 +25,7 @@ from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied
 from core.swarm.words.progress import encode_report, progress_key
 from core.swarm.words.states import State, StateName
 from tests.sim.probes import reachable_bytes
+from tests.sim.swarm.disk import fields_of
 from tests.unit.averaging import test_fuzz as fuzz
 from tests.unit.swarm.stage import FIRST, RUN, Stage, own_row, peer, plan_of, report_of
 
@@ -110,9 +111,9 @@ class Trainer:
                     stage.answer(Collected(round=order.round, epoch=0, samples=4, loss=1.0))
                 case orders.Absorb():
                     self.held = State(order.name, OWN.digest, "here")
-                    stage.answer(Stepped(**self.held.fields))
+                    stage.answer(Stepped(**fields_of(self.held)))
                 case orders.Load():
-                    stage.answer(Loaded(**self.held.fields))
+                    stage.answer(Loaded(**fields_of(self.held)))
                 case Evaluate():
                     stage.answer(Evaluated(epoch=self.held.name.epoch, score=Score(2.0), baselines={}))
                 case orders.Restart():

@@ -21,7 +21,7 @@ from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.words.orders import Load, Restart
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.states import State, StateName
-from tests.sim.swarm.disk import MemoryFile
+from tests.sim.swarm.disk import MemoryFile, fields_of
 from tests.unit.swarm.stage import FIRST, RUN, Stage, peer, report_of
 
 HIGHEST = StateName(FOLLOWED_EPOCH_MAX, b"\xff" * 32)
@@ -110,7 +110,7 @@ def test_state_that_differs_from_its_name_is_not_taken(held: str) -> None:
     assert stage.phase is Phase.LOADING
     old = State(FIRST, stage.file.digest, "here")
     now_held = old if held == "the old one" else State(StateName(0, bytes(32)), b"x" * 32, "")
-    stage.answer(Loaded(**now_held.fields))
+    stage.answer(Loaded(**fields_of(now_held)))
     assert stage.held == FIRST
     if held == "the old one":
         assert stage.phase is Phase.JOINING
