@@ -125,18 +125,6 @@ class AuthorityNews:
         """
         return self._decided(now) if self.records.learn(kept, None if again else now) else ()
 
-    def take(self, document: Document, now: float) -> Sequence[Send[Message] | AuthorityDecided]:
-        """Take a document, and spread the word if it is new.
-
-        Args:
-            document: Also one that was made here.
-            now: Unix seconds.
-
-        Raises:
-            RemoteProblem: it is not one, or its signatures do not allow it.
-        """
-        return self._decided(now) if self.records.take(document, now) else ()
-
     def handle(
         self, event: Received[Message] | Tick | Lost | Observed, now: float
     ) -> Sequence[Send[Message] | AuthorityDecided]:

@@ -128,7 +128,7 @@ class Town:
         roles = new_roles(first.records, self.founder, START, moderators=people, threshold=THRESHOLD)
         for pen in self.pens[:THRESHOLD]:
             roles = first.records.seal.countersign(roles, pen)
-        self.perform(self.pens[0].peer_id, first.take(roles, START), 0.0)
+        self.perform(self.pens[0].peer_id, first.learn(first.records.seal.written(roles), START), 0.0)
         for moment in range(20, int(ACTS_S), 3):
             self.at(float(moment), PeerId(b"act"), None)
         self.pass_time(ACTS_S + HEALED_S)
@@ -210,7 +210,7 @@ class Town:
         moment = self.local(pen.peer_id, now)
         try:
             document = self.wish(news.records, pen, moment)
-            self.perform(pen.peer_id, news.take(document, moment), now)
+            self.perform(pen.peer_id, news.learn(news.records.seal.written(document), moment), now)
         except Problem:
             return
 

@@ -181,10 +181,10 @@ def test_signatures_meet_without_a_backbone():
         peer.learn(moderators.to_bytes(), NOW)
     proposal = decided(moderators, "anna", revoked=(EVE,))
     (first, peer), (second, other), *_ = crowd.peers.items()
-    crowd.carry(first, peer.take(proposal, NOW), NOW)
+    crowd.carry(first, peer.learn(SEAL.written(proposal), NOW), NOW)
     crowd.pass_time(NOW, 60)
     (waiting,) = other.records.proposals
-    crowd.carry(second, other.take(SEAL.countersign(waiting.document, keys("ben")), NOW + 60), NOW + 60)
+    crowd.carry(second, other.learn(SEAL.written(SEAL.countersign(waiting.document, keys("ben"))), NOW + 60), NOW + 60)
     crowd.pass_time(NOW + 60, 30)
     assert all(each.records.shut_out(NOW) == {EVE} for each in crowd.peers.values())
 
@@ -193,7 +193,9 @@ def test_end_of_a_hold_is_told():
     peer = news()
     peer.handle(Observed(EVE, "127.0.0.1", 9), NOW)
     hold = HeldPerson(EVE, int(NOW) + 60, "")
-    decided, *_ = peer.take(new_holds(peer.records, keys("authority"), NOW, hold=[hold], release=[EVE]), NOW)
+    decided, *_ = peer.learn(
+        SEAL.written(new_holds(peer.records, keys("authority"), NOW, hold=[hold], release=[EVE])), NOW
+    )
     assert decided.shut_out == {EVE}
     told = [
         out for second in range(120) for out in peer.handle(Tick(), NOW + second) if isinstance(out, AuthorityDecided)
@@ -207,7 +209,7 @@ def test_giving_of_much_is_cut_and_goes_on():
     peer.learn(moderators.to_bytes(), NOW)
     for author in range(10):
         many = tuple(id_of(f"{author} {number}") for number in range(1000))
-        peer.take(decided(moderators, f"m{author}", revoked=many), NOW)
+        peer.learn(SEAL.written(decided(moderators, f"m{author}", revoked=many)), NOW)
     (summary,) = peer.handle(Received(EVE, RecordsNumber(0)), NOW)
     given = peer.handle(Received(EVE, RecordsAsk()), NOW)
     assert sum(len(one.message.signed) for one in given) <= GIVEN_BYTES_MAX
