@@ -111,7 +111,7 @@ class ExpertTable:
         """A host claims other places of a row than before; where it claims too many, it may count elsewhere now."""
         claimed = self._claimed.get(host, {})
         kept = {place: own for place, own in claimed.items() if place[:-1] != prefix}
-        places = ((*prefix, bit) for bit in _bits(bits))
+        places = ((*prefix, bit) for bit in bits_in(bits))
         kept |= {place: claimed.get(place) or claim_rank(host, place) for place in places}
         self._claimed[host] = kept
         was = self._counted.pop(host, frozenset(claimed))
@@ -137,8 +137,8 @@ class ExpertTable:
         if not alive and row.hosts and self.now >= row.read_at + REFRESH_S:
             return None  # they may have said it anew
         if len(prefix) < len(self.grid.sizes) - 1:
-            return sorted({bit for bits in alive for bit in _bits(bits)})
-        every = {(*prefix, bit) for bits in alive for bit in _bits(bits)}
+            return sorted({bit for bits in alive for bit in bits_in(bits)})
+        every = {(*prefix, bit) for bits in alive for bit in bits_in(bits)}
         return sorted(place[-1] for place in every if not self._is_out(place) and self._is_reached(row, place))
 
     @property
@@ -250,8 +250,8 @@ class ExpertTable:
         return any(row.hosts[host].until > self._lost.get(host, 0.0) for host in self.hosts(place))
 
 
-def _bits(bits: int) -> Iterator[int]:
-    """Numbers of the bits that are set."""
+def bits_in(bits: int) -> Iterator[int]:
+    """Numbers of the bits that are set, the lowest first."""
     while bits:
         low = bits & -bits
         yield low.bit_length() - 1

@@ -167,8 +167,8 @@ class ExpertExchange:
             me, mixture=mixture, directory=directory, received=self._calls.rows_from, random=random
         )
         """What trainers say to have been answered by whom."""
-        self._reader = ExpertReader(mixture, tables, directory)
         self.places = ExpertPlaces(me, mixture, directory=directory, members=parts.members, random=random)
+        self._reader = ExpertReader(mixture, tables, directory, self.places.others)
         kept_by = KeepingParts(
             hosts=self.places.others,
             hosted=self.host.hosted,

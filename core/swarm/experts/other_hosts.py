@@ -14,7 +14,8 @@ from core.base.machine import Send
 from core.dht.events import Found
 from core.experts.grid import Place
 from core.experts.hosting import Expert
-from core.swarm.experts.records import AGAIN_S, LIFETIME_S, Mixture, claims_in, coordinates_in, from_bits, rows_in
+from core.experts.table import bits_in
+from core.swarm.experts.records import AGAIN_S, LIFETIME_S, ExpertRow, Mixture, claims_in, from_bits, rows_in
 from core.swarm.words.messages import ExpertFileAsk, ExpertFileDenied
 
 LATE_S: Final = 120.0
@@ -87,27 +88,42 @@ class OtherHosts:
         """Ask some hosts for a word."""
         return [Send(host, ANY_WORD) for host in self._random.sample(hosts, min(ASKED_MAX, len(hosts)))]
 
-    def heard(self, row: Expert, found: Found, now: float) -> None:
-        """Take what was read of a row; places that the grid has not, and too many hosts of one, are left out."""
-        self.read_at[row] = now
-        layer, prefix = row
+    def words(self, prefix: Place, found: Found) -> Iterator[tuple[PeerId, ExpertRow, float, int]]:
+        """What hosts say of a row that was read, as far as it counts: of places of the grid, and of few strangers each.
+
+        Args:
+            prefix: The row's.
+            found: What was read.
+
+        Yields:
+            The host, its word, when that ends, and the number with a bit for each coordinate at which it counts.
+        """
         every = free = (1 << self._grid.width(prefix)) - 1
-        hosts: dict[PeerId, tuple[float, Sequence[PlaceClaim]]] = {}
         unheard, words = Counter[int](), list(rows_in(found))
         self._random.shuffle(words)  # so each host counts in some of the looks
         for host, said, until in words:
-            is_real = self.is_real(host)
-            counts = every if is_real else free
-            if host == self._me or not counts & (from_bits(said.hosted) | from_bits(said.claimed)):
-                continue
-            lives, claims = set(coordinates_in(said.hosted)), []
-            for last, since in claims_in(said, until).items():
-                if counts >> last & 1:
-                    place = (*prefix, last)
-                    claims.append(PlaceClaim(place, host, last in lives, (since, rank((layer, place), host))))
-                    unheard[last] += not is_real
-                    free &= ~(1 << last) if unheard[last] >= UNHEARD_MAX else -1
+            is_real = host == self._me or self.is_real(host)
+            counts = (every if is_real else free) & (from_bits(said.hosted) | from_bits(said.claimed))
+            if counts:
+                yield host, said, until, counts
+            for last in bits_in(0 if is_real else counts):
+                unheard[last] += 1
+                free &= ~(1 << last) if unheard[last] >= UNHEARD_MAX else -1
+
+    def heard(self, row: Expert, found: Found, now: float) -> None:
+        """Take what was read of a row."""
+        self.read_at[row] = now
+        layer, prefix = row
+        hosts: dict[PeerId, tuple[float, Sequence[PlaceClaim]]] = {}
+        for host, said, until, counts in self.words(prefix, found):
+            lives = from_bits(said.hosted)
+            since = claims_in(said, until)
+            claims = [
+                PlaceClaim(place, host, bool(lives >> place[-1] & 1), (since[place[-1]], rank((layer, place), host)))
+                for place in ((*prefix, last) for last in bits_in(counts))
+            ]
             hosts[host] = until, claims
+        hosts.pop(self._me, None)
         self._hosts[row] = hosts
 
     def peers(self, now: float) -> set[PeerId]:

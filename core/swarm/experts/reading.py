@@ -17,7 +17,8 @@ from core.dht.node import DhtNode
 from core.experts.grid import Place
 from core.experts.search import best_places
 from core.experts.table import FORGOTTEN_S, ExpertTable
-from core.swarm.experts.records import Mixture, row_key, row_news, rows_in
+from core.swarm.experts.other_hosts import OtherHosts
+from core.swarm.experts.records import Mixture, row_key, row_news
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,10 +70,14 @@ class ExpertReader:
         mixture: Its layers and their places.
         tables: One for each layer, by number.
         directory: Carries what hosts say.
+        others: Knows whose words count.
     """
 
-    def __init__(self, mixture: Mixture, tables: Mapping[int, ExpertTable], directory: DhtNode) -> None:
+    def __init__(
+        self, mixture: Mixture, tables: Mapping[int, ExpertTable], directory: DhtNode, others: OtherHosts
+    ) -> None:
         grid = self._grid = mixture.grid
+        self._others = others
         self._tables = tables
         self._directory = directory
         self._prefixes = [prefix for length in range(1, len(grid.sizes)) for prefix in grid.prefixes(length)] or [()]
@@ -134,7 +139,8 @@ class ExpertReader:
         self._reading.pop(found.key, None)
         layer, prefix = self._keys[found.key]
         self._tables[layer].now = now
-        self._tables[layer].heard(prefix, {host: row_news(row, until) for host, row, until in rows_in(found)})
+        words = self._others.words(prefix, found)
+        self._tables[layer].heard(prefix, {host: row_news(row, until, counts) for host, row, until, counts in words})
         outputs: list[DhtOutput | ExpertsSought] = []
         for search in [one for one in self._searches if one.layer == layer and prefix in one.lacking]:
             search.lacking.discard(prefix)

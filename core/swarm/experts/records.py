@@ -180,9 +180,9 @@ def claims_in(row: ExpertRow, until: float) -> dict[int, int]:
     return {last: told - age if age < AGE_MAX else 0 for last, age in zip(named, ages, strict=True)}
 
 
-def row_news(row: ExpertRow, until: float) -> RowNews:
-    """A host's word as a trainer keeps it."""
-    return RowNews(from_bits(row.hosted), until, row.wait * WAIT_UNIT_S, row.relayed)
+def row_news(row: ExpertRow, until: float, counts: int) -> RowNews:
+    """A host's word as a trainer keeps it, with a bit for each coordinate at which it counts."""
+    return RowNews(from_bits(row.hosted) & counts, until, row.wait * WAIT_UNIT_S, row.relayed)
 
 
 class ExpertCopy(msgspec.Struct, frozen=True, array_like=True):

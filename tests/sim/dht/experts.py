@@ -22,6 +22,7 @@ from core.dht.events import Output as DhtOutput
 from core.dht.settings import DhtSettings
 from core.experts.grid import ExpertGrid
 from core.experts.table import ExpertTable
+from core.swarm.experts.other_hosts import OtherHosts
 from core.swarm.experts.reading import ExpertReader, ExpertsSought
 from core.swarm.experts.records import LIFETIME_S, QUOTAS, ExpertRow, Mixture, bits_of, encode_row, row_key, rows_in
 from tests.sim.dht.swarm import DhtSwarm, Population
@@ -86,7 +87,7 @@ class SeekingSwarm(DhtSwarm):
     def reader(self, peer: PeerId, mixture: Mixture) -> ExpertReader:
         """A reader that has read nothing, with the DHT of a peer."""
         tables = {0: ExpertTable(mixture.grid, mixture.owner_most)}
-        self.readers[peer] = ExpertReader(mixture, tables, self.machine(peer))
+        self.readers[peer] = ExpertReader(mixture, tables, self.machine(peer), OtherHosts(peer, mixture, (), Random(0)))
         return self.readers[peer]
 
     def seek(self, peer: PeerId, ticket: int, scores: NDArray[np.float32]) -> float:

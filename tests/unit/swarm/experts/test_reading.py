@@ -1,5 +1,7 @@
 """How a trainer finds experts by what hosts say in the DHT."""
 
+from random import Random
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from core.dht.events import Found
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
 from core.experts.table import REFRESH_S, ExpertTable
+from core.swarm.experts.other_hosts import OtherHosts
 from core.swarm.experts.reading import EMPTY_S, LOOK_S, READS_MAX, SEARCH_S, ExpertReader, ExpertsSought
 from core.swarm.experts.records import (
     AGE_MAX,
@@ -52,7 +55,11 @@ def reader_of(sizes, live, layers=1):
     directory = Directory()
     grid = ExpertGrid(sizes, live)
     tables = {layer: ExpertTable(grid, owner_most=live) for layer in range(layers)}
-    return ExpertReader(Mixture(RUN, layers, grid, live), tables, directory), directory
+    return reader_with(Mixture(RUN, layers, grid, live), tables, directory), directory
+
+
+def reader_with(mixture, tables, directory):
+    return ExpertReader(mixture, tables, directory, OtherHosts(PeerId(bytes(32)), mixture, (), Random(0)))
 
 
 def scores_of(sizes, samples=2, seed=0):
@@ -156,7 +163,7 @@ def test_layer_of_which_all_have_failed_is_asked_again_soon():
     """A busy computer hosts all of a layer, and was late twice at each place: nobody else is left."""
     directory, grid = Directory(), ExpertGrid((2, 2), 4)
     table = ExpertTable(grid, owner_most=4)
-    reader = ExpertReader(Mixture(RUN, 1, grid, 4), {0: table}, directory)
+    reader = reader_with(Mixture(RUN, 1, grid, 4), {0: table}, directory)
     for row in range(2):
         directory.host(A, 0, (row,), 0, 1)
     reader.seek(1, 0, scores_of((2, 2)), 1, now=10.0)

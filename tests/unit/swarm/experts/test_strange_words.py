@@ -2,9 +2,11 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from core.base.ids import PeerId
+from core.base.machine import Lost
 from core.base.trace import Trace
 from core.dht.cache import RecordCache
 from core.dht.events import Found
@@ -12,7 +14,7 @@ from core.dht.messages import Record
 from core.dht.record_merge import RecordMerge
 from core.dht.records import KeepResult, Proofs, RecordStore, sign_record
 from core.dht.settings import DhtSettings
-from core.swarm.experts.exchange import HostExperts, SurveyExperts
+from core.swarm.experts.exchange import HostExperts, SearchExperts, SurveyExperts
 from core.swarm.experts.other_hosts import UNHEARD_MAX, OtherHosts
 from core.swarm.experts.records import (
     COPIES_LIFETIME_S,
@@ -71,6 +73,28 @@ def test_few_made_up_keys_count_beside_a_host_that_speaks():
     assert [len(claims[0, last]) for last in range(2)] == [UNHEARD_MAX, UNHEARD_MAX + 1]
     assert all(HOST in others.living(0.0)[0, (row, 1)] for row in range(2))
     assert len(others.peers(0.0)) <= 4 * UNHEARD_MAX + 1
+
+
+def test_trainer_hears_few_made_up_keys_and_all_that_spoke(tmp_path):
+    """A trainer looks through all hosts of each place whenever a row has changed."""
+    pair, asked = Pair(tmp_path, (TRAINER, HOST)), []
+    pair.deliver(HOST, HostExperts(4))
+    pair.go_on(20)
+    for row in ROWS:
+        for one in range(500):
+            key = PeerId(bytes([7, one // 256, one % 256, 0]) * 8)
+            pair.stored[row_key(MIXTURE.run, 0, row)][key] = says(key, row, range(2))
+    pair.peers[TRAINER].places.others.spoke(HOST)
+    deliver = pair.deliver
+    pair.deliver = lambda peer, event: (
+        asked.append(event.peer) if isinstance(event, Lost) else 0,
+        deliver(peer, event),
+    )
+    pair.deliver(TRAINER, SearchExperts(1, 0, np.zeros((1, 4), np.float32), 4))
+    pair.go_on(1)
+    pair.ask(2, (0, 0))
+    assert pair.told[-1].ticket == 2
+    assert len(asked) <= UNHEARD_MAX
 
 
 @pytest.mark.parametrize(
