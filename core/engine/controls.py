@@ -126,7 +126,7 @@ class Controls:
             installation.notices.add("problem", notice)
         self._announce()
         if self._life.session is not None:
-            await self._life.session.heed()
+            await self._life.session.use.heed()
             self._announce()
 
     async def restart(self) -> None:

@@ -115,8 +115,9 @@ class VolunteerSession:
         self.trainer = self._trainer_in(folder)
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._computing = [self.trainer, *(one.here for one in self.experts)]
-        self._use = AllowedUse(installation, self._computing, changed=changed)
-        self._use.end(self.authority.decisions.end, joined.manifest.name)
+        self.use = AllowedUse(installation, self._computing, changed=changed)
+        """Has what computes follow the person's wish."""
+        self.use.end(self.authority.decisions.end, joined.manifest.name)
         self.port = 0
         """Port at which others are heard; 0 until there is one."""
         self._over = asyncio.Event()
@@ -149,17 +150,10 @@ class VolunteerSession:
                     session.keep_pass(self.clock_watch.renewed, at_once=self.joined.kept_until is not None),
                     *(one.run() for one in self._computing),
                     self.journal.keep(lambda: session.peer.dht.contacts),
-                    *(each.keep() for each in (self._use, self.clock_watch, self.gift)),
+                    *(each.keep() for each in (self.use, self.clock_watch, self.gift)),
                 ]
                 if session.locator is not None:
-                    monitor = network_monitor_of(
-                        session,
-                        session.locator,
-                        bind=self._installation.options.bind,
-                        now=self._installation.clock.now,
-                        metered=self._installation.usage_policy.metered,
-                    )
-                    works.append(monitor.run())
+                    works.append(network_monitor_of(session, session.locator, installation).run())
                 tasks = [group.create_task(work) for work in works]
                 await self._over.wait()
                 await asyncio.gather(*(one.pause() for one in self._computing))
@@ -179,10 +173,6 @@ class VolunteerSession:
         self._over.set()
 
     # --- what the person wants ---------------------------------------------------------------------------------------
-
-    async def heed(self) -> None:
-        """Follow the person's wish; return when nothing is computed any more, if that is the wish."""
-        await self._use.heed()
 
     async def evaluate(self) -> ModelEvaluation:
         """Look at the held-out text.
@@ -209,10 +199,9 @@ class VolunteerSession:
 
     def seen(self, at: Standpoint) -> Standpoint:
         """What the engine knows, with what this session knows."""
-        trainer, stats, passes = self.trainer, self._session.host.stats, self.passes.known
-        peers = [*passes, self._session.peer.me]
-        names = {peer: one.username for peer, one in passes.items()} | {self._session.peer.me: self.joined.name}
-        self.journal.board.named(names)
+        trainer, stats, passes, me = self.trainer, self._session.host.stats, self.passes.known, self._session.peer.me
+        peers = [*passes, me]
+        self.journal.board.named({peer: one.username for peer, one in passes.items()} | {me: self.joined.name})
         self.gift.count()
         return replace(
             at,
@@ -267,7 +256,7 @@ class VolunteerSession:
             case _:
                 self.journal.take(event)
                 if isinstance(event, AuthorityDecided):
-                    self._use.end(event.decisions.end, self.joined.manifest.name)
+                    self.use.end(event.decisions.end, self.joined.manifest.name)
                     if self._session.peer.me in event.shut_out or self.joined.account in event.decisions.banned:
                         self._end(shut_out())
         self._changed()

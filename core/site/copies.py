@@ -79,7 +79,6 @@ class Download:
     """
 
     def __init__(self, copy: SiteCopy, file: BinaryIO, request: web.BaseRequest) -> None:
-        self._copy = copy
         self._file = file
         self._request = request
         self._size = os.fstat(file.fileno()).st_size

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from core.base.ids import PeerId
 from core.base.trace import Trace
+from core.engine.installation import Installation
 from core.nat.messages import Address
 from core.nat.peer_record import is_private
 from core.net.addresses.interfaces import own_hosts
@@ -189,25 +190,17 @@ def outer_address(mapped: Mapped | None) -> Address | None:
     return Address(mapped.host, mapped.port) if mapped.public else None
 
 
-def network_monitor_of(
-    session: Session[Participant],
-    locator: Locator,
-    *,
-    bind: str,
-    now: Callable[[], float],
-    metered: Callable[[bool | None], None],
-) -> NetworkMonitor:
+def network_monitor_of(session: Session[Participant], locator: Locator, installation: Installation) -> NetworkMonitor:
     """What sees to the router, the neighbours and changes of the network.
 
     Args:
         session: It has joined.
         locator: Told what becomes of this computer's addresses.
-        bind: Where the session listens.
-        now: Unix seconds.
-        metered: Told whether the network's use costs the person, each time that the system is asked.
+        installation: Its usage policy hears whether the network's use costs the person.
     """
+    bind, now = installation.options.bind, installation.clock.now
     participant, port, own = session.peer, session.host.port, own_hosts(bind)
-    network = SensedNetwork(metered)
+    network = SensedNetwork(installation.usage_policy.metered)
 
     def lan(changed: Callable[[], None]) -> LanDiscovery:
         return LanDiscovery(

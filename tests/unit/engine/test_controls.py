@@ -32,7 +32,7 @@ class Session:
     """In the place of a volunteer's session: notes what it is told."""
 
     def __init__(self, port=PORT):
-        self.port, self.told = port, []
+        self.port, self.told, self.use = port, [], self
 
     def seen(self, at):
         self.told.append("seen")
