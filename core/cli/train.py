@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.api.data_state import what_left_out, why_stalled
-from core.api.numbers import amount
+from core.api.numbers import amount, per_hundred
 from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
 from core.base.problems import BadInput, Busy, WorkerProblem, printable
@@ -248,6 +248,7 @@ def _epoch_sentence(line: dict[str, Any]) -> str:
     if line["loss_heldout"] is not None:
         simpler = "".join(f", {name} {loss:.3f}" for name, loss in line["baselines"].items())
         parts.append(f"held-out {line['loss_heldout']:.3f}{simpler}")
+        parts += [f"{per_hundred(line['right'])} {line['guesses']} right"] if line["right"] is not None else []
         parts += [f"order {line['order_heldout']:.0%}"] if line["order_heldout"] is not None else []
     parts += [f"rate {line['learning_rate']:.3g}", f"norm {line['gradient_norm']:.3g}"]
     parts += [f"clipped {line['clipped']:.0%}"] if line["clipped"] else []

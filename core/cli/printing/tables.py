@@ -7,7 +7,7 @@ from typing import Any
 from core.api.data_state import DataView, why_stalled
 from core.api.hints import hint_sentence
 from core.api.modes import SUBJECTS, UseMode, UseSwitch
-from core.api.numbers import amount, company, gathered, volume
+from core.api.numbers import amount, company, gathered, per_hundred, volume
 from core.api.snapshot import CurvePoint, LeaderboardRow, LossView, Notice, Snapshot
 from core.api.turns import WORDS
 from core.api.verdict import headline, next_try
@@ -45,6 +45,9 @@ def status_text(snapshot: Snapshot) -> str:
         meaning = collaboration.loss if collaboration is not None else LossView()
         known += [f"{score.loss:.3f} for {name} alone" for name, score in meaning.baselines.items()]
         rows.append(("Loss", printable(", ".join(known) + (f" ({meaning.unit})" if meaning.unit else ""))))
+        if meaning.score is not None and meaning.score.right is not None:
+            right = f"{per_hundred(meaning.score.right)} {meaning.guesses} right"
+            rows.append(("Model", printable(f"{right}, in examples that it has never seen")))
     here = company(snapshot.volunteers, snapshot.always_on)
     rows += [
         ("Here", f"{here}, {rate(snapshot.samples_per_s)} samples/s together"),

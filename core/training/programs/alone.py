@@ -142,7 +142,7 @@ class Alone:
         self._meter = EpochMeter(learner, clock)
         self._said_at = clock()
         self.keep: Callable[[], None] = lambda: None
-        """Keeps what is not in the state, as often as the model is measured."""
+        """Keeps what is not in the state, after each step."""
 
     def train(self, *, epochs: int | None, profile: Path | None = None) -> None:
         """Take a number of steps of the collaboration, each from a full batch.
@@ -166,14 +166,16 @@ class Alone:
                     count()
                 self._step()
             profile = None
+            self.keep()
+            say("progress", epoch=learner.state.epoch, share=0.0)  # measuring takes a while
             due = learner.state.epoch % self._manifest.evaluate_every == 0 or learner.state.epoch == last
             evaluation = learner.evaluate() if due else None
-            if due:
-                self.keep()
             metrics = self._meter.epoch_ends(evaluation=evaluation)
             write_all(self._sinks, metrics)
             baselines = {} if evaluation is None else {name: one.loss for name, one in evaluation.baselines.items()}
-            say("epoch", **msgspec.to_builtins(metrics), baselines=baselines, loss_name=learner.task.loss_name)
+            said = {"baselines": baselines, "loss_name": learner.task.loss_name, "guesses": learner.task.guesses}
+            right = None if evaluation is None else evaluation.score.right
+            say("epoch", **msgspec.to_builtins(metrics), **said, right=right)
 
     def measure(self, seconds: float) -> None:
         """Time micro-batches for a while, then one step, and say what they took."""

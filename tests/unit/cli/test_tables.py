@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from core.api.hints import Hint
 from core.api.modes import OFF, Switches, UseSwitch
 from core.api.reports import DayGift
-from core.api.snapshot import HostingView, Notice, ReachView
+from core.api.snapshot import HostingView, Notice, ReachView, Score
 from core.api.turns import PassedOver, WhyNot
 from core.base.problems import printable
 from core.cli.printing.tables import leaderboard_text, newest_loss, notice_text, rate, status_text
@@ -28,6 +28,14 @@ def test_status():
     bare = status_text(a_snapshot(collaboration=None, curve=[], contributing=False))
     assert "Loss" not in bare
     assert "paused" in bare
+
+
+def test_status_tells_what_the_model_gets_right():
+    collaboration = a_snapshot().collaboration
+    loss = replace(collaboration.loss, guesses="digits", score=Score(0.7, 0.684))
+    text = status_text(a_snapshot(collaboration=replace(collaboration, loss=loss)))
+    assert "Model          68 of 100 digits right, in examples that it has never seen" in text
+    assert "Model " not in status_text(a_snapshot())
 
 
 def test_status_tells_whom_an_upload_limit_holds_up():

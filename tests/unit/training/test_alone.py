@@ -13,7 +13,7 @@ import torch
 from core.base.content import digest
 from core.base.problems import NoSpace, WorkerProblem
 from core.system.usage import peak_memory
-from core.tasks.task import Losses
+from core.tasks.task import Evaluation, Losses
 from core.training.metrics import JsonLines
 from core.training.programs.alone import Alone
 from tests.unit.training.small import MANIFEST, PlainLamb, Points, SmallTask, learner, ticking
@@ -117,3 +117,19 @@ def test_a_state_that_is_not_written_ends_the_run(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("core.training.states.checkpoint.write_atomic", full)
     with pytest.raises(NoSpace):
         single.train(epochs=1)
+
+
+def test_a_run_stopped_while_measuring_has_kept_its_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What lies beside the state, such as experts, is kept with it, and the step counts."""
+
+    class Stopped(SmallTask):
+        def evaluate(self, model: torch.nn.Module) -> Evaluation:
+            raise KeyboardInterrupt
+
+    single, kept = alone(tmp_path, task=Stopped()), []
+    single.keep = lambda: kept.append(len(list(tmp_path.glob("state-*"))))
+    with pytest.raises(KeyboardInterrupt):
+        single.train(epochs=None)
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["event"], last["epoch"]) == ("progress", 2)
+    assert len(kept) == 2
