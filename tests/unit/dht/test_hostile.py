@@ -7,10 +7,11 @@ from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found
 from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Cache, Find, Get, Record, RequestBundle, Store, Values
-from core.dht.records import Proofs, RecordStore, sign_record
+from core.dht.records import KeepResult, Proofs, RecordStore, sign_record
 from core.dht.routing import RoutingTable
 from core.dht.settings import DhtSettings
 from core.dht.space import position
+from tests.sim.probes import reachable_bytes
 from tests.unit.dht.network import START as NOW
 from tests.unit.dht.network import ToySigner, ToyVerifier, peer_id
 from tests.unit.dht.test_node import make, meet, sends
@@ -23,14 +24,20 @@ def rec(owner, value=b"v", life=600, key=KEY):
     return sign_record(s, key, value, subkey=bytes(s.peer_id), expires_ms=int((NOW + life) * 1000))
 
 
-def test_owner_counters_shrink():
+def store_after(owners):
+    """A store under whose key so many owners had a record, of which one is left."""
     store = RecordStore(Proofs(ToyVerifier()), DhtSettings())
     store.put(KEY, rec(1, life=5000), NOW)
-    for n in range(2, 500):
-        store.put(KEY, rec(n, life=1), NOW)
-    store.expire(NOW + 2)
-    assert len(store) == 1
-    assert store.owners(KEY) == {peer_id(1): 1}
+    for n in range(2, owners):
+        assert store.put(KEY, rec(n, life=1), NOW) is KeepResult.KEPT
+        store.expire(NOW + 2 if n % 100 == 0 or n + 1 == owners else NOW)
+    return store
+
+
+def test_owner_counters_shrink():
+    few, many = store_after(1500), store_after(3000)  # more than the proofs that are remembered
+    assert len(few) == len(many) == 1
+    assert reachable_bytes(many) < reachable_bytes(few) + 20_000
 
 
 def test_empty_bundles_cost():
