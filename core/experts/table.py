@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from core.base.arrays import np
@@ -17,6 +16,7 @@ REFRESH_S = 15.0
 """Age from which a row that is in use is read again; a host says anew who lives there every 10 s, for 30 s."""
 USED_S = 60.0
 """A row that no search has looked at for so long is not read again."""
+RANK_MAX = (1 << 64) - 1
 FAILURES_MAX = 2
 FORGOTTEN_S = 60.0
 """A place that has failed so often is left out for this long, and a row that was empty is not read again."""
@@ -73,10 +73,10 @@ class ExpertTable:
     _failed: dict[Place, _Failed] = field(default_factory=dict)
     _lost: dict[PeerId, float] = field(default_factory=dict)
     """By host whose connection broke: when the last of what it had said until then ends."""
-    _claimed: dict[PeerId, dict[Place, bytes]] = field(default_factory=dict)
-    """By host: the places that it says to host, each with its rank in an order by chance."""
-    _counted: dict[PeerId, frozenset[Place]] = field(default_factory=dict)
-    """The places at which a host counts that claims more than it may: the first ones in that order."""
+    _claimed: "dict[PeerId, dict[Place, NDArray[np.uint64]]]" = field(default_factory=dict)
+    """By host and row: the ranks of the places that it says to host, in an order by chance."""
+    _last: dict[PeerId, int] = field(default_factory=dict)
+    """The last rank at which a host counts that claims more places than it may."""
 
     def heard(self, prefix: Place, hosts: Mapping[PeerId, RowNews]) -> None:
         """Take what was read of a prefix, in place of what was known of it.
@@ -109,19 +109,19 @@ class ExpertTable:
 
     def _claims(self, host: PeerId, prefix: Place, bits: int) -> None:
         """A host claims other places of a row than before; where it claims too many, it may count elsewhere now."""
-        claimed = self._claimed.get(host, {})
-        kept = {place: own for place, own in claimed.items() if place[:-1] != prefix}
-        places = ((*prefix, bit) for bit in bits_in(bits))
-        kept |= {place: claimed.get(place) or claim_rank(host, place) for place in places}
-        self._claimed[host] = kept
-        was = self._counted.pop(host, frozenset(claimed))
-        counts = frozenset(nsmallest(self.owner_most, kept, key=kept.__getitem__))
-        if len(kept) > self.owner_most:
-            self._counted[host] = counts
-        if not kept:
+        claimed = self._claimed.setdefault(host, {})
+        claimed.pop(prefix, None)
+        if bits:
+            claimed[prefix] = np.array([claim_rank(host, (*prefix, bit)) for bit in bits_in(bits)], np.uint64)
+        was, last = self._last.pop(host, RANK_MAX), RANK_MAX
+        if sum(map(len, claimed.values())) > self.owner_most:
+            ranks = np.partition(np.concatenate(list(claimed.values())), self.owner_most - 1)
+            last = self._last[host] = int(ranks[self.owner_most - 1])
+        if not claimed:
             del self._claimed[host]
-        for row in {place[:-1] for place in was ^ counts} & self._rows.keys():
-            self._rows[row].settled_until = 0.0
+        for row, ranks in claimed.items() if was != last else ():
+            if row in self._rows and ((ranks > min(was, last)) & (ranks <= max(was, last))).any():
+                self._rows[row].settled_until = 0.0
 
     def after(self, prefix: Place) -> Sequence[int] | None:
         """Coordinates after a prefix under which an expert lives, in their order; None: it has to be read."""
@@ -157,7 +157,10 @@ class ExpertTable:
             for host, hosted in row.hosts.items()
             if hosted.until > self.now
             and hosted.bits >> place[-1] & 1
-            and (host not in self._counted or place in self._counted[host])
+            and (
+                host not in self._last
+                or _rank(self._claimed[host][place[:-1]], hosted.bits, place[-1]) <= self._last[host]
+            )
         ]
         return [host for _, _, host in sorted(there)]
 
@@ -258,6 +261,11 @@ def bits_in(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def claim_rank(host: PeerId, place: Place) -> bytes:
-    """Where a place stands in the order, by chance, of what one host claims."""
-    return blake2b(host + bytes(place), digest_size=8).digest()
+def claim_rank(host: PeerId, place: Place) -> int:
+    """Where a place stands in the order, by chance, of what one host claims; at most `RANK_MAX`."""
+    return int.from_bytes(blake2b(host + bytes(place), digest_size=8).digest())
+
+
+def _rank(ranks: "NDArray[np.uint64]", bits: int, last: int) -> int:
+    """The rank of one of a row's places that a host claims, by the ranks of all of them."""
+    return int(ranks[(bits & ((1 << last) - 1)).bit_count()])

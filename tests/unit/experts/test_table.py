@@ -2,6 +2,7 @@
 
 from math import prod
 from random import Random
+from time import process_time
 
 import numpy as np
 import pytest
@@ -159,7 +160,9 @@ def test_one_host_counts_for_its_share_of_places():
 
 def test_claims_of_a_liar_are_ranked_once(monkeypatch):
     ranked = []
-    monkeypatch.setattr(table_module, "claim_rank", lambda host, place: ranked.append(place) or bytes(place))
+    monkeypatch.setattr(
+        table_module, "claim_rank", lambda host, place: ranked.append(place) or 32 * place[0] + place[1]
+    )
     known = table((32, 32), 1024, most=256)
     for turn in range(3):
         for row in range(32):
@@ -167,6 +170,17 @@ def test_claims_of_a_liar_are_ranked_once(monkeypatch):
             known.best(np.zeros((1, 64), np.float32), 4)
     assert len(ranked) == 1024
     assert sum(len(known.after((row,))) for row in range(32)) == 256
+
+
+def test_claims_of_a_liar_in_a_large_grid_cost_little():
+    """It says to host all of 65,536 places, and in each turn another one of each row not."""
+    known = table((256, 256), 65_536, most=16_384)
+    began = process_time()
+    for turn in range(2):
+        for row in range(256):
+            known.heard((row,), {A: RowNews((1 << 256) - 1 - turn, 145.0)})
+    assert process_time() - began < 10, "it is one; a sort of all claims for each row took 25 s"
+    assert sum(len(known.after((row,))) for row in range(256)) == 16_384
 
 
 def test_prefixes_of_three_dimensions_are_read_step_by_step():
