@@ -283,12 +283,13 @@ class Conversation:
         samples = learner.rule.samples + beside
         if self._step is None and samples and (self._said_at is None or now - self._said_at >= PROGRESS_INTERVAL_S):
             self._said_at = now
+            passes = learner.replicas.samples_per_s * self._duty.share
             self._say(
                 Progress(
                     epoch=learner.state.epoch,
                     samples=samples,
                     ahead=learner.rule.ahead + (beside if self._round is not None else 0),
-                    samples_per_s=learner.replicas.samples_per_s * self._duty.share,
+                    samples_per_s=passes if flights is None else flights.samples_per_s,
                     loss=learner.loss,
                 )
             )

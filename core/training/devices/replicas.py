@@ -1,5 +1,6 @@
 """How a worker computes gradients: on several devices, each at its own pace; or in flights, where there are experts."""
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -19,6 +20,8 @@ from core.workers.flight_frames import FlightNews
 
 MEASURED_S: Final = 1.0
 """Time over which the speed of flights is measured, many of which may land at once."""
+SMOOTHED_S: Final = 10.0
+"""Time after which a speed counts e times less."""
 WAIT_S: Final = 0.05
 """Time between two looks for a batch while text lacks."""
 REST_S_MAX: Final = 1.0
@@ -187,6 +190,8 @@ class ReplicaFlights:
         self._rule = rule
         self._rows = rows
         self._clock = clock
+        self.samples_per_s = 0.0
+        """Smoothed speed; rests are part of the time."""
         self._landed, self._landed_at = 0, clock()
         """Samples that have landed since then."""
         room = samples_that_fit(passes.sample_bytes) / replica.micro_batch.size
@@ -267,8 +272,10 @@ class ReplicaFlights:
         self._rows.count(drawn.rows)
         now = self._clock()
         self._landed += drawn.batch.samples
-        if now - self._landed_at >= MEASURED_S:
-            self._replica.measure(self._landed, now - self._landed_at)
+        seconds = now - self._landed_at
+        if seconds >= MEASURED_S:
+            kept = math.exp(-seconds / SMOOTHED_S) if self.samples_per_s else 0.0
+            self.samples_per_s = kept * self.samples_per_s + (1 - kept) * self._landed / seconds
             self._landed, self._landed_at = 0, now
         return True
 

@@ -21,7 +21,7 @@ from core.training.learner import Learner, fly
 from core.training.programs.alone import Alone
 from core.workers.arena import Arena
 from core.workers.flight_frames import FlightsUnmeasured
-from core.workers.frames import Load, Start
+from core.workers.frames import Load, Progress, Start, Throttle
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.mixtures import batches_of, small_digits
 from tests.unit.training.small import ticking
@@ -227,6 +227,15 @@ def test_a_state_loaded_while_measuring_is_measured(tmp_path: Path) -> None:
     assert (talk.learner.state.epoch, talk.count(Evaluated)) == (1, 0)
     talk.turns(50)
     assert talk.count(Evaluated) == 1
+
+
+def test_the_speed_of_flights_counts_rests_once(tmp_path: Path) -> None:
+    """At half of the time, what lands in a second is the speed, and not half of it."""
+    talk = Talk(tmp_path)
+    talk.turns(600, Throttle(share=50, threads=1))
+    flights, told = talk.learner.flights, [frame for frame in talk.said if isinstance(frame, Progress)]
+    assert flights is not None
+    assert told[-1].samples_per_s == flights.samples_per_s > 0
 
 
 def test_one_evaluation_answers_all_who_ask_meanwhile(tmp_path: Path) -> None:
