@@ -12,6 +12,9 @@ from msgspec import Meta
 
 PLACES_MAX: Final = 65_536
 """Number of experts of a layer."""
+ROWS_OF_ALL_MAX: Final = 16_384
+"""Number of rows of all layers: each is a key of its own that all hosts and trainers know, and holders have room for
+20,000 records (`core.swarm.experts.records`)."""
 EXPERT_BYTES_MAX: Final = 512 * 1024 * 1024
 """Upper bound on the parameters of one expert, bytes of float32: a volunteer's computer holds them."""
 NUMBER_BYTES: Final = 4
@@ -88,6 +91,9 @@ class ExpertNumbers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if self.top + self.spare > self.live:
             both = self.top + self.spare
             raise ValueError(f"top and spare must together be at most {self.live:,}, the number live, not {both}.")
+        rows = self.layers * (-(-self.live // self.grid[-1]) if len(self.grid) > 1 else 1)
+        if rows > ROWS_OF_ALL_MAX:
+            raise ValueError(f"all layers must have at most {ROWS_OF_ALL_MAX:,} rows of the last size, not {rows:,}.")
         if self.expert_bytes > EXPERT_BYTES_MAX:
             most, size = EXPERT_BYTES_MAX >> 20, self.expert_bytes / 2**20
             raise ValueError(f"width and factor must make experts of at most {most} MiB, not {size:,.0f}.")

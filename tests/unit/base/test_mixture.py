@@ -18,6 +18,10 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"live": 17}, "live must be at most 16, the places of grid, not 17."),
     ({"live": 4, "spare": 1}, "top and spare must together be at most 4, the number live, not 5."),
     ({"width": 8192}, "width and factor must make experts of at most 512 MiB, not 6,145."),
+    (
+        {"live": 65_536, "grid": [256, 256, 2]},
+        "all layers must have at most 16,384 rows of the last size, not 131,072.",
+    ),
     ({"live": 1}, "[experts] live must be a whole number from 2 to 65,536, not 1."),
     (
         {"grid": [1, 16]},
