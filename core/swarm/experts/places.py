@@ -147,8 +147,6 @@ class ExpertPlaces:
         """Number of experts that this host has room for."""
         self.wait_s = 0.0
         """Time that a call waits here."""
-        self.relayed = False
-        """Whether others reach this host through others only."""
 
     @property
     def deadline(self) -> float | None:
@@ -337,7 +335,7 @@ class ExpertPlaces:
             hosted=bits_of(live),
             claimed=bits_of(named[1][-1] for named in held if named[1][-1] not in live),
             wait=min(255, round(self.wait_s / WAIT_UNIT_S)),
-            relayed=self.relayed,
+            relayed=self._directory.client,
             ages=bytes(age for _, age in sorted(ages.items())),
         )
         return Put(self._key_of[row], encode_row(value), LIFETIME_S)

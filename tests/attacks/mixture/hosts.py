@@ -28,6 +28,8 @@ RUN: Final = bytes(32)
 class Directory:
     """The DHT as one peer sees it, which answers at once."""
 
+    client = False
+
     def __init__(self, stored: dict[Key, dict[bytes, Record]], me: PeerId) -> None:
         self._stored, self._me = stored, me
 

@@ -114,6 +114,8 @@ class Pair:
 
 
 class Directory:
+    client = False
+
     def __init__(self, pair, me):
         self.pair, self.me = pair, me
 

@@ -15,7 +15,7 @@ from core.experts.grid import ExpertGrid
 from core.experts.hosting import ExpertHosted
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.experts.places import ExpertPlaces, PlaceLeft, PlaceTaken
-from core.swarm.experts.records import ExpertRow, Mixture, bits_of, encode_row, row_key
+from core.swarm.experts.records import ExpertRow, Mixture, bits_of, decode_row, encode_row, row_key
 
 LOAD_S = 2.0
 
@@ -26,6 +26,7 @@ class Town:
     def __init__(self, seed, *, sizes=(4, 4), live=16, layers=2, owner_most=8, lost=0.0):
         self.random = Random(seed)
         self.mixture = Mixture(bytes(32), layers, ExpertGrid(sizes, live), owner_most)
+        self.hidden = False
         self.stored, self.hosts, self.now, self.lost = {}, {}, 0.0, lost
         self.met = {}
         """By host: who was in rounds with it."""
@@ -44,6 +45,8 @@ class Town:
         town = self
 
         class Directory:
+            client = town.hidden
+
             def get(self, keys, now):
                 for key in keys:
                     town.later(town.random.uniform(0.05, 0.5), lambda key=key: town.read(peer, key))
@@ -321,3 +324,14 @@ def test_host_that_slept_takes_no_place_back(seed):
     assert town.longest_twice <= 30
     assert not taken & town.live[hosts[0]]
     assert len(town.places()) == 16
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_host_that_nobody_reaches_directly_says_so(hidden):
+    """Its DHT has found that it lies behind a router."""
+    town = Town(0, layers=1)
+    town.hidden = hidden
+    town.host(1, 4)
+    town.go_on(30)
+    words = [decode_row(record.value) for found in town.stored.values() for record in found.values()]
+    assert [word.relayed for word in words if word.hosted] == [hidden] * len(words)
