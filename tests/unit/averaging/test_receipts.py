@@ -114,7 +114,6 @@ def test_whoever_dies_the_survivors_statements_agree(seed: int, samples: list[in
     for said in told:
         assert said.numel <= 300
         parts = [samples[index] * deed.chunks for index, deed in enumerate(said.deeds)]
-        assert finished[0].samples == -(-sum(parts) // said.chunk_total)
         assert [deed.samples for deed in said.deeds] == [part // said.chunk_total for part in parts]
 
 
