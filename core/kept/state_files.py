@@ -1,5 +1,6 @@
 """State files on disk: given to others chunk by chunk, and put together from the chunks of others."""
 
+import errno
 import os
 import shutil
 import weakref
@@ -100,10 +101,13 @@ class DiskStateSink:
             self._forget_others()
             if self._means and self._final.exists():
                 self._final.replace(self._path)  # what is here already is checked, and not asked for again
-            if self._copies and size_bytes > shutil.disk_usage(self._folder).free // ROOM:
+            free = shutil.disk_usage(self._folder).free
+            if self._copies and size_bytes > free // ROOM:
                 raise NoSpace(
                     "A copy of the model has {size_bytes} bytes: that is too much of the room that is left.", size_bytes
                 )
+            if size_bytes > free and not self._path.exists():  # else each try costs a donor a chunk
+                raise problem_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), self._path)
             self._last = len(chunks) - 1
             for i, chunk in enumerate(file_chunks(self._path) if self._path.exists() else ()):
                 if i <= self._last and digest(chunk) == chunks[i]:

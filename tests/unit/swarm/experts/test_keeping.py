@@ -1,8 +1,10 @@
 """Copies of experts that keepers and a backbone have."""
 
+import shutil
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,6 +58,29 @@ def test_backbones_copies_outlive_all_hosts(tmp_path, room):
     pair.deliver(newcomer, HostExperts(4))
     pair.go_on(60)
     assert sorted(pair.began[newcomer, expert] for expert in lost) == [0] * (4 - min(room, 4)) + [9] * min(room, 4)
+
+
+@pytest.mark.parametrize("free", [1000, 10**9])
+def test_backbone_without_room_on_its_disk_asks_for_no_chunk(tmp_path, monkeypatch, free):
+    """It looks every few seconds, and each chunk takes a home line's upload."""
+    first, backbone = (PeerId(bytes([n]) * 32) for n in (3, 5))
+    pair, asked = Pair(tmp_path, (first,)), []
+    pair.peers[backbone] = archive_of(pair, backbone, tmp_path, 100)
+    pair.peers[backbone].start(0.0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    give = pair.deliver
+
+    def deliver(peer, event):
+        asked.extend([event] if _is_asked_for_a_chunk(peer, event, (first,)) else [])
+        give(peer, event)
+
+    pair.deliver = deliver
+    pair.deliver(first, HostExperts(4))
+    pair.go_on(20)
+    pair.save(first, 7)
+    pair.go_on(60)
+    assert bool(asked) == (free > 1000)
+    assert len([key for key in pair.copies if key[0] == backbone]) == (4 if asked else 0)
 
 
 def test_no_copy_grows_old_where_hosts_save_often(tmp_path):
