@@ -10,7 +10,7 @@ from core.experts.hosting import Expert
 
 KEPT: Final = 2
 """Number of files of one expert that are kept, those that were written last."""
-_NAME: Final = re.compile(r"expert-(\d{1,2}(?:-\d{1,3}){1,3})-v(\d{15})-[0-9a-f]{32}\.safetensors")
+_NAME: Final = re.compile(r"expert-(\d{1,2}(?:-\d{1,3}){1,3})-v(\d{15})-([0-9a-f]{32})\.safetensors")
 
 
 def expert_file(folder: Path, expert: Expert, *, version: int, root: bytes) -> Path:
@@ -58,6 +58,12 @@ def written_at(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+def has_named_digest(path: Path, root: bytes) -> bool:
+    """Whether the `root_digest` of a file is the one in its name; a name without one, as of incoming files, passes."""
+    match = _NAME.fullmatch(path.name)
+    return match is None or root.hex().startswith(match[3])
 
 
 def version_of(path: Path) -> int:

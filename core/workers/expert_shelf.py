@@ -11,7 +11,7 @@ from core.experts.hosting import Expert
 from core.kept.state_files import DiskStateFile
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyDropped, CopyFetched
-from core.workers.expert_files import expert_file, expert_files, keep_newest, version_of, written_at
+from core.workers.expert_files import expert_file, expert_files, has_named_digest, keep_newest, version_of, written_at
 
 _LOG = logging.getLogger(__name__)
 
@@ -80,5 +80,8 @@ class ExpertShelf:
                 saved = int(path.stat().st_mtime)
             except (Problem, OSError) as problem:
                 _LOG.warning("a copy of an expert is not given: %s", problem)
+                continue
+            if not has_named_digest(path, file.digest):
+                _LOG.warning("a copy of an expert is not given: %s is not what was written", path.name)
                 continue
             self._deliver(CopyHere(expert, version, file, saved))

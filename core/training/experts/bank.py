@@ -24,12 +24,13 @@ from core.base.problems import BadInput, Damaged, UserProblem, WireProblem
 from core.base.wire import Schema
 from core.experts.grid import Place
 from core.system.atomic_files import make_directory, set_aside, write_atomic
+from core.system.file_chunks import file_chunks
 from core.tasks.experts.blocks import new_expert
 from core.training.devices.micro_batch import lacked_memory
 from core.training.experts.bounds import VERSION_MAX, UsualNorm
 from core.training.experts.hosted_expert import HostedExpert
 from core.training.states.state_image import state_image
-from core.workers.expert_files import expert_file, expert_files, keep_newest
+from core.workers.expert_files import expert_file, expert_files, has_named_digest, keep_newest
 
 METADATA: Final = "potluck"
 HEADER_BYTES_MAX: Final = 64 * 1024
@@ -212,6 +213,8 @@ def read_expert(
     try:
         if path.stat().st_size > NUMBER_BYTES * numbers.expert_numel + HEADER_BYTES_MAX:
             raise Damaged("The checkpoint {name} is of another model.", path.name)
+        if not has_named_digest(path, root_digest(chunk_digests(file_chunks(path)))):
+            raise Damaged("The checkpoint {name} is not what was written.", path.name, hint="Check the disk.")
         with safe_open(path, framework="pt") as file:
             header = HEADER.decode((file.metadata() or {}).get(METADATA, "").encode())
             if set(file.keys()) != set(expected):

@@ -39,6 +39,19 @@ def test_expert_that_began_anew_keeps_its_own_file(hosted):
     assert len(expert_files(file.path.parent)[0, PLACE]) == 2
 
 
+def test_flipped_bit_in_a_file_is_damage(hosted):
+    """What it holds is a state like any other, and only its digest tells."""
+    path = hosted.bank.save((0, PLACE)).path
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    hosted.tell(YieldExpert(layer=0, place=PLACE), TakeExpert(layer=0, place=PLACE, path=str(path)))
+    lacking = hosted.said.pop()
+    assert isinstance(lacking, ExpertLacking)
+    assert lacking.damaged
+    assert not expert_files(path.parent)
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_expert_without_numbers_goes_back_to_where_it_came_from(hosted, is_there):
     hosted.expert.version = 7

@@ -43,6 +43,27 @@ def test_copy_outlives_the_next_download(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("expert-*"))) == 3
 
 
+def test_copy_with_a_flipped_bit_is_not_given(tmp_path: Path) -> None:
+    """Others would take it for what the expert was, under a digest of its own."""
+    told = list[CopyHere]()
+
+    async def run() -> None:
+        shelf = ExpertShelf(tmp_path, told.append)
+        root = root_digest(chunk_digests([b"whole"]))
+        for place, data in enumerate((b"whose", b"whole")):
+            path = expert_file(tmp_path, (0, (place, 0)), version=3, root=root)
+            path.write_bytes(data)
+            shelf.put((0, (place, 0)), 3, path)
+        keeping = asyncio.create_task(shelf.keep())
+        while not told:
+            await asyncio.sleep(0.01)
+            assert not keeping.done()
+        keeping.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    assert [copy.expert for copy in told] == [(0, (1, 0))]
+
+
 def test_files_that_the_worker_drops_meanwhile_end_nothing(tmp_path: Path) -> None:
     shelf, ended = ExpertShelf(tmp_path, lambda _: None), Event()
 
