@@ -17,8 +17,8 @@ from core.workers.frames import Throttle
 
 SAVE_S: Final = 30.0
 """Time between two saves of an expert that has learned."""
-LEAVING_S: Final = 10.0
-"""Upper bound on the time in which what is left is saved."""
+LEAVING_S: Final = 3.0
+"""Upper bound on the time in which what is left is saved: a window ends its engine by force 5 s after a quit."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -174,9 +174,9 @@ class ExpertsHere:
     def _told(self, fact: hosting.HostFact) -> None:
         match fact:
             case hosting.ExpertHosted(layer=layer, place=place, version=version):
-                _LOG.info("the expert of layer %d at %s begins at version %d", layer, place, version)
+                _LOG.info("the expert %s begins at version %d", hosting.named((layer, place)), version)
             case hosting.ExpertLost(layer=layer, place=place, why=why):
-                _LOG.warning("the expert of layer %d at %s does not begin: %s", layer, place, why)
+                _LOG.warning("the expert %s does not begin: %s", hosting.named((layer, place)), why)
             case hosting.ExpertKept(layer=layer, place=place):
                 self.shelf.put((layer, place), fact.version, Path(fact.path))
                 self._saving.discard((layer, place))

@@ -38,7 +38,13 @@ LONG: Final = 0.95
 """Share of the answers that took no longer than the time that is told."""
 
 Expert: TypeAlias = tuple[int, Place]
+
 """An expert is known by its layer and its place there."""
+
+
+def named(expert: Expert) -> str:
+    """An expert as people see it, such as "1: 0-3"; layers count from 1."""
+    return f"{expert[0] + 1}: {'-'.join(map(str, expert[1]))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from safetensors import safe_open
 from core.base.manifest import Manifest
 from core.base.problems import Damaged
 from core.experts.grid import ExpertGrid
-from core.experts.hosting import Expert
+from core.experts.hosting import Expert, named
 from core.tasks.experts.blocks import new_expert
 from core.tasks.experts.stages import MixtureTask
 from core.tasks.experts.whole import WholeMixture, save_whole
@@ -81,7 +81,7 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
         parameters=sum(tensor.numel() for tensor in model.state_dict().values()),
         experts=len(found),
         places=len(places),
-        missing=[f"{layer + 1}: {'-'.join(map(str, place))}" for layer, place in places if (layer, place) not in found],
+        missing=[named(expert) for expert in places if expert not in found],
         saved=sorted(at for _, at in found.values()),
     )
 

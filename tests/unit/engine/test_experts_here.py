@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from app.ending import PATIENCE_MS
 from core.base.mixture import ExpertNumbers
 from core.base.trace import Trace
+from core.cli.engine.control import QUIT_S
 from core.codecs.registry import codec_of
 from core.engine import experts_here
 from core.experts import hosting
@@ -141,6 +143,18 @@ def test_person_who_resumes_while_a_pause_saves_hosts_on(play):
     home = play(act)
     assert home.speaks.keeper.wanted
     assert home.wishes == [4, 0, 4]
+
+
+def test_leaving_ends_before_the_engine_is_ended_by_force(play, monkeypatch):
+    """The worker saves nothing; a hundred times as fast as in truth."""
+    monkeypatch.setattr(experts_here, "LEAVING_S", experts_here.LEAVING_S / 100)
+
+    async def act(home):
+        await home.live()
+        async with asyncio.timeout(min(PATIENCE_MS / 1000, QUIT_S) / 100):
+            await home.here.pause()
+
+    assert not play(act).speaks.keeper.wanted
 
 
 @pytest.mark.parametrize("failed", [True, False])
