@@ -115,13 +115,7 @@ class ExpertBank:
                 raise
             raise BadInput("There is memory for {count} experts.", len(self.experts)) from error
         if path is not None:
-            try:
-                read = read_expert(path, expert, hosted.tensors(), numbers=self._numbers, run=self._run)
-                hosted.set_to(*read)
-            except Damaged:
-                self._set_aside(path)
-                raise
-            self._files[expert] = path
+            self._fill(hosted, expert, path)
         self.experts[expert] = hosted
         return hosted
 
@@ -161,15 +155,17 @@ class ExpertBank:
         Returns:
             Whether it had to.
         """
-        if self.experts[expert].is_finite:
+        hosted = self.experts[expert]
+        if hosted.is_finite:
             return False
         last = self._files.get(expert)
         paths = [last, *reversed(expert_files(self._folder).get(expert, []))] if last else []
-        self.give_up(expert)
-        for path in (*paths, None):
+        for path in paths:  # into the memory that it has: there may be no other
             with contextlib.suppress(Damaged):
-                self.take(expert, path)
-                break
+                self._fill(hosted, expert, path)
+                return True
+        self._files.pop(expert, None)
+        hosted.set_to(self._block(expert).state_dict(), 0)
         return True
 
     def move(self, device: str) -> None:
@@ -179,11 +175,28 @@ class ExpertBank:
 
     def _made(self, expert: Expert) -> HostedExpert:
         """An expert as it begins anew."""
+        usual = self._usual.setdefault(expert[0], UsualNorm())
+        return HostedExpert(self._block(expert), self._numbers, device=self._device, usual=usual)
+
+    def _block(self, expert: Expert) -> torch.nn.Module:
+        """Its block with the numbers with which it begins anew."""
         layer, place = expert
         seed = int.from_bytes(digest(self._run + bytes((layer, *place)))[:8], "little")
-        numbers, usual = self._numbers, self._usual.setdefault(layer, UsualNorm())
-        module = new_expert(numbers.block, width=numbers.width, factor=numbers.factor, seed=seed)
-        return HostedExpert(module, numbers, device=self._device, usual=usual)
+        numbers = self._numbers
+        return new_expert(numbers.block, width=numbers.width, factor=numbers.factor, seed=seed)
+
+    def _fill(self, hosted: HostedExpert, expert: Expert, path: Path) -> None:
+        """Have an expert go on from a file; if that is damaged it is set aside.
+
+        Raises:
+            Damaged: it is.
+        """
+        try:
+            hosted.set_to(*read_expert(path, expert, hosted.tensors(), numbers=self._numbers, run=self._run))
+        except Damaged:
+            self._set_aside(path)
+            raise
+        self._files[expert] = path
 
     def _set_aside(self, path: Path) -> None:
         """Rename a damaged file, if it is the bank's own; one of each expert is kept."""

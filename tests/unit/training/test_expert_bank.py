@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -63,6 +64,24 @@ def test_expert_without_numbers_goes_back_to_where_it_came_from(hosted, is_there
         next(hosted.expert.module.parameters()).fill_(torch.nan)
     done, _ = hosted.ask(((drawn(3, 4),), {}))
     assert (done.version, done.malformed) == (7 if is_there else 0, ())
+
+
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_expert_without_numbers_needs_no_further_memory(hosted, monkeypatch, is_saved):
+    """Its card is full; a problem that left the worker would end the hosting until the person resumes."""
+    hosted.expert.version = 7
+    if is_saved:
+        hosted.bank.save((0, PLACE))
+
+    def full(module, device):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+
+    with torch.no_grad():
+        next(hosted.expert.module.parameters()).fill_(torch.nan)
+    monkeypatch.setattr(torch.nn.Module, "to", full)
+    done, answers = hosted.ask(((drawn(3, 4),), {}))
+    assert (done.version, done.malformed) == (7 if is_saved else 0, ())
+    assert np.isfinite(answers[0]).all()
 
 
 def test_version_stays_one_that_a_file_may_have(hosted):
