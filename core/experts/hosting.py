@@ -38,7 +38,6 @@ LONG: Final = 0.95
 """Share of the answers that took no longer than the time that is told."""
 
 Expert: TypeAlias = tuple[int, Place]
-
 """An expert is known by its layer and its place there."""
 
 
