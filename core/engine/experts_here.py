@@ -47,6 +47,7 @@ class ExpertsHere:
     ) -> None:
         self._host = host
         self._preferences = installation.preferences
+        self._expert_bytes = place.numbers.hosting_bytes
         self._deliver = deliver
         self._changed = changed
         self.shelf = ExpertShelf(place.folder, deliver)
@@ -125,27 +126,31 @@ class ExpertsHere:
         """Host as many experts as the person wants, until cancelled."""
         chosen = asyncio.Event()
         unfollow = self._preferences.follow(lambda _: chosen.set())
-        before = self._preferences.settings.experts
+        before = self._choice
         try:
             while True:
                 await chosen.wait()
                 chosen.clear()
-                if self._preferences.settings.experts == before:
+                if self._choice == before:
                     continue
-                before = self._preferences.settings.experts
-                if before == 0:
+                before = self._choice
+                if self._preferences.settings.experts == 0:
                     await self._leave(memory_s=0.0)
-                elif self._count:
-                    self._worker_changed()
                 elif self._wanted:
-                    self._worker.keeper.resume()
+                    self.resume()
         finally:
             unfollow()
 
     def _room(self) -> int:
         """Number of experts for which there is memory, and that the person wants at most."""
-        most = self._preferences.settings.experts
-        return self._worker.places_max if most is None else min(most, self._worker.places_max)
+        chosen, room = self._preferences.settings, self._worker.places_max
+        if chosen.memory_bytes is not None:
+            room = min(room, chosen.memory_bytes // self._expert_bytes)
+        return room if chosen.experts is None else min(room, chosen.experts)
+
+    @property
+    def _choice(self) -> tuple[int | None, int | None]:
+        return self._preferences.settings.experts, self._preferences.settings.memory_bytes
 
     def _worker_changed(self) -> None:
         """Take places, or leave some, once the worker has said for how many there is memory."""

@@ -92,7 +92,7 @@ def lines(seen: ExpertsView, *, every: bool = False) -> Iterator[str]:
     if nowhere:
         yield (
             f"{amount(nowhere)} of the experts live nowhere. A computer that has room takes them within a minute; "
-            "if they stay, more computers are needed, or more memory for Potluck on these."
+            "if they stay, more computers are needed."
         )
     if not every and len(seen.known) > PLACES_SHOWN:
         yield f"There are {amount(len(seen.known))} places; list them with: potluck experts --all"

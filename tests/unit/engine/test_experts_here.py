@@ -49,8 +49,8 @@ class Home:
         limits = hosting.HostLimits(bytes_max=1 << 20, rows_max=64)
         self.host = hosting.ExpertHost(codec=codec_of("raw"), numbers=32, limits=limits, trace=Trace())
         self.wishes, self.saves, self.has_to_save = [], 0, asyncio.Event()
-        self.settings = SimpleNamespace(experts=None)
-        preferences = SimpleNamespace(settings=self.settings, follow=lambda _: lambda: None)
+        self.settings = SimpleNamespace(experts=None, memory_bytes=None)
+        preferences = SimpleNamespace(settings=self.settings, follow=self.follow)
         place = ExpertFolder(
             run=bytes(32),
             numbers=NUMBERS,
@@ -68,6 +68,10 @@ class Home:
             deliver=self.deliver,
             changed=lambda: None,
         )
+
+    def follow(self, choose):
+        self.choose = choose
+        return lambda: None
 
     def worker(self, *args, **named):
         self.speaks = ExpertWorker(*args, **named)
@@ -143,6 +147,19 @@ def test_person_who_resumes_while_a_pause_saves_hosts_on(play):
     home = play(act)
     assert home.speaks.keeper.wanted
     assert home.wishes == [4, 0, 4]
+
+
+def test_experts_take_no_more_memory_than_training_may(play):
+    async def act(home):
+        await home.live()
+        running = asyncio.create_task(home.here.run())
+        await asyncio.sleep(0.01)
+        for home.settings.memory_bytes in (3 * NUMBERS.hosting_bytes - 1, NUMBERS.hosting_bytes - 1, None):
+            home.choose(home.settings)
+            await asyncio.sleep(0.01)
+        running.cancel()
+
+    assert play(act).wishes == [4, 2, 0, 4]
 
 
 def test_leaving_ends_before_the_engine_is_ended_by_force(play, monkeypatch):
