@@ -111,7 +111,7 @@ def test_imported_model_has_the_loss_that_it_had(
     assert len(learner.evaluate().baselines) == 2
     without = msgspec.structs.replace(manifest, blobs={n: b for n, b in manifest.blobs.items() if n != START})
     plain = task_of(without, Blobs(tmp_path / "blobs", without.blobs))
-    assert abs(plain.evaluate(plain.model(0)).score.loss - found) > 0.01
+    assert abs(plain.evaluate(plain.model(0)).score.loss - found) > 0.001  # ten times what counts as equal above
 
 
 def test_peers_that_import_begin_with_equal_bits(made: Trained, prepared: PreparedTask, tmp_path: Path) -> None:
