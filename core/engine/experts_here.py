@@ -126,14 +126,10 @@ class ExpertsHere:
         """Host as many experts as the person wants, until cancelled."""
         chosen = asyncio.Event()
         unfollow = self._preferences.follow(lambda _: chosen.set())
-        before = self._choice
         try:
             while True:
                 await chosen.wait()
                 chosen.clear()
-                if self._choice == before:
-                    continue
-                before = self._choice
                 if self._preferences.settings.experts == 0:
                     await self._leave(memory_s=0.0)
                 elif self._wanted:
@@ -147,10 +143,6 @@ class ExpertsHere:
         if chosen.memory_bytes is not None:
             room = min(room, chosen.memory_bytes // self._expert_bytes)
         return room if chosen.experts is None else min(room, chosen.experts)
-
-    @property
-    def _choice(self) -> tuple[int | None, int | None]:
-        return self._preferences.settings.experts, self._preferences.settings.memory_bytes
 
     def _worker_changed(self) -> None:
         """Take places, or leave some, once the worker has said for how many there is memory."""
