@@ -62,7 +62,8 @@ LOST = frozenset((0, 1, 4, 5))
 none, so that those that are left can have all."""
 LEFT = sorted(frozenset(range(ENGINES)) - LOST)
 LOOK_S = 0.5
-BEGUN = re.compile(r"the expert of layer (\d+) at \((\d+), (\d+)\) begins at version (\d+)")
+BEGUN = re.compile(r"the expert (\d+): (\d+)-(\d+) begins at version (\d+)")
+"""Its layer counts from 1."""
 STOOD_MOST_S, LIVE_MOST_S, TWICE_MOST_S, AGE_MOST_S = 5.0, 60.0, 30.0, 60.0
 
 
@@ -145,7 +146,9 @@ async def killed(folder: Path, *, patience_s: float) -> KillFigures:
         stood_s, stood_at = max([await _ended(one) for one in watch])
         said = [line for log, at in zip(logs, written, strict=True) for line in log.read_text().splitlines()[at:]]
         begun = [tuple(map(int, found.groups())) for found in map(BEGUN.search, said) if found is not None]
-        ages = [_age_s(saved.get(tuple(expert), []), begins, killed_at) for *expert, begins in begun]
+        if not begun:
+            raise RuntimeError("No log says that an expert began, though hosts were killed.")
+        ages = [_age_s(saved.get((layer - 1, *at), []), begins, killed_at) for layer, *at, begins in begun]
         orphans = sum(alive(pid) for pid in children)
         for one in lost:
             one.process.wait()
