@@ -1,6 +1,11 @@
 """A share of the time: training rests after each pass, so that a computer stays cool, quiet and quick."""
 
 from collections.abc import Callable
+from typing import Final
+
+REST_S_MAX: Final = 600.0
+"""Upper bound on a rest.  On Windows the clock goes on in sleep: a night within a pass would be followed, with a share
+of 15 %, by a rest of two days."""
 
 
 class DutyCycle:
@@ -38,4 +43,4 @@ class DutyCycle:
         """The pass is over, and is followed by a rest in proportion."""
         if self._share < 1.0:
             now = self._clock()
-            self._until = now + (now - self._began) * (1 / self._share - 1)
+            self._until = now + min(REST_S_MAX, (now - self._began) * (1 / self._share - 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.training.devices.duty import DutyCycle
+from core.training.devices.duty import REST_S_MAX, DutyCycle
 from core.workers import frames
 from tests.unit.training.talk import talk
 
@@ -46,6 +46,17 @@ def test_another_share_ends_the_rest() -> None:
     assert duty.rest_s == pytest.approx(9.0)
     duty.set_share(100)
     assert duty.rest_s == 0.0
+
+
+def test_a_night_within_a_pass_costs_minutes() -> None:
+    """A computer slept for eight hours in the middle of a pass, and its clock went on."""
+    clock = Clock()
+    duty = DutyCycle(clock)
+    duty.set_share(15)
+    duty.pass_begins()
+    clock.now += 8 * 3600.0
+    duty.pass_ends()
+    assert duty.rest_s <= REST_S_MAX
 
 
 def test_a_resting_worker_listens(tmp_path: Path) -> None:
