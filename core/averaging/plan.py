@@ -60,10 +60,13 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
         return msgspec.structs.replace(self, heldout_epoch=epoch, heldout_loss=loss)
 
     @property
-    def is_finite(self) -> bool:
-        """Whether its losses, speed and norm are numbers, as in every row that came over the wire."""
+    def is_sound(self) -> bool:
+        """Whether its losses, speed and norm are numbers, and it has samples only if it needs the mean.
+
+        A helper with samples would be believed whatever it claims, and tell no sums of what it gives.
+        """
         numbers = (self.loss, self.samples_per_s, self.norm, self.heldout_loss or 0.0)
-        return all(math.isfinite(number) for number in numbers)
+        return all(math.isfinite(number) for number in numbers) and (self.receives or not self.samples)
 
 
 class Rates(msgspec.Struct, frozen=True, array_like=True):

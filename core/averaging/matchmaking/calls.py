@@ -131,7 +131,7 @@ class LedCall:
                 self._answers[peer] = answer
                 return True
             case Ready(self.request.round, member) if peer in self._called:
-                if member.peer == peer and member.is_finite and not member.spared:
+                if member.peer == peer and member.is_sound and not member.spared:
                     return self._answers.setdefault(peer, member) == member  # only its first row counts
         return False
 

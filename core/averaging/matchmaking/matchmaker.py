@@ -119,9 +119,9 @@ class Matchmaker:
             now: Unix seconds.
 
         Raises:
-            ValueError: a number is not finite, or samples are negative.
+            ValueError: a number is not finite, samples are negative, or a helper brings some.
         """
-        if mine.samples < 0 or not mine.is_finite:
+        if mine.samples < 0 or not mine.is_sound:
             raise ValueError(f"a contribution of {mine.samples} samples with loss {mine.loss}")
         told = self._call.offer(mine) if self._call is not None and self._call.request.round == round_ else []
         return [*told, *self._proceed(now)]

@@ -173,8 +173,8 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     """
     peers = plan.peers
     ordered = list(peers) == sorted(set(peers)) and sorted(plan.leaders) == list(range(len(peers)))
-    if not ordered or plan.leader != leader:
-        raise RemoteProblem("the plan's members or leaders are not in order, not distinct, or begin with another peer")
+    if not ordered or plan.leader != leader or not plan.members[plan.leaders[0]].receives:
+        raise RemoteProblem("the plan's members or leaders are not in order, or do not begin with the peer that called")
     terms = request.terms(len(peers), paced=is_paced(plan.lines) and plan.stages == 1)
     if any(getattr(plan, name) != value for name, value in terms.items()):
         raise RemoteProblem("the plan is for another round, vector or manifest")
@@ -183,8 +183,8 @@ def check_plan(plan: Plan, request: PlanRequest, mine: Member | None, *, leader:
     rows = [row for row in plan.members if mine is not None and row.peer == mine.peer]
     if mine is None or [_as_offered(row, mine) for row in rows] != [mine]:
         raise RemoteProblem("the plan's row of this member differs from its offer")
-    if not all(member.is_finite for member in plan.members):
-        raise RemoteProblem("a loss or a speed in the plan is not a number")
+    if not all(member.is_sound for member in plan.members):
+        raise RemoteProblem("a loss or a speed in the plan is not a number, or a helper brings samples")
     spared = sum(m.spared for m in plan.members)
     able = sum(m.reduces or m.spared for m in plan.members)
     if any(m.reduces and m.spared for m in plan.members) or spared > spared_most(able):

@@ -49,8 +49,12 @@ def test_leader_that_calls_again_and_again_holds_nobody() -> None:
     assert any(isinstance(event, GroupFailed) for event in group.machines[me].handle(Tick(), deadline))
 
 
-@pytest.mark.parametrize("row", [Member(bytes(32), 5, 1.0), Member(STRANGER, 5, 1.0, spared=True)])
-def test_row_of_another_member_is_not_taken(row: Member) -> None:
+@pytest.mark.parametrize(
+    "row",
+    [Member(bytes(32), 5, 1.0), Member(STRANGER, 5, 1.0, spared=True), Member(STRANGER, 5, 1.0, receives=False)],
+    ids=["another's", "spared by itself", "helper with samples"],
+)
+def test_row_that_no_member_can_have_is_not_taken(row: Member) -> None:
     group = Group(3)
     group.place()
     leader = group.leader()

@@ -122,6 +122,7 @@ def test_spared_member_reduces_nothing() -> None:
         {"members": (PLAN.members[0], Member(PLAN.members[1].peer, 99, 0.0), PLAN.members[2])},
         {"members": (PLAN.members[0], PLAN.members[2])},
         {"members": (PLAN.members[0], PLAN.members[1], Member(PLAN.members[2].peer, 3, float("nan")))},
+        {"members": (PLAN.members[0], PLAN.members[1], msgspec.structs.replace(PLAN.members[2], receives=False))},
         {"chunks": (63, 0)},
         {"chunks": (21, 21, 20)},
         {"leaders": (0, 1, 1)},

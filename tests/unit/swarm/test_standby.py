@@ -100,6 +100,17 @@ def test_a_call_is_answered_at_once_without_samples():
     assert (ready.member.samples, ready.member.reduces, ready.member.receives) == (0, True, False)
 
 
+def test_plan_in_which_nobody_needs_the_mean_is_refused():
+    """It had no coordinator, and the next timer ended the helper's process, a backbone's too."""
+    stage = helped()
+    stage.tell(1, Call(FIRST.epoch, FIRST.lineage, 0, 1, NUMEL))
+    [ready] = stage.heard_by(1, Ready)
+    numbers, liar = stage.actor.settings.averaging, Member(peer(1), 0, 0.0, receives=False)
+    stage.tell(1, plan_of(ready.round, 1, [liar, ready.member], numbers))
+    assert stage.heard_by(1, Refused)
+    stage.wait(numbers.round_timeout_s)
+
+
 def test_call_at_another_state_is_declined_and_reports_are_reread():
     stage = helped()
     stage.tell(1, Call(SECOND.epoch, SECOND.lineage, 0, 1, NUMEL))
