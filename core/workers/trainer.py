@@ -20,9 +20,8 @@ from core.swarm.words.answers import TrainerAnswer, TrainerGone
 from core.workers import frames
 from core.workers.data_frames import DataNews
 from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
-from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
+from core.workers.interpreter import Interpreter, LedgerKeeper, Moves, SharedFiles
 from core.workers.keeper import WorkerKeeper, WorkerProgram
-from core.workers.moves import Moves
 from core.workers.place import TrainerPlace
 
 RESUME_HINT: Final = "Resume contributing, then try again."

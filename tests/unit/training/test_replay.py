@@ -24,8 +24,7 @@ from core.swarm.words.states import State, StateName
 from core.training.conversation import Conversation
 from core.workers import frames
 from core.workers.arena import Arena
-from core.workers.interpreter import Interpreter, SharedFiles
-from core.workers.moves import Moves
+from core.workers.interpreter import Interpreter, Moves, SharedFiles
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, learner, ticking
 
