@@ -1,6 +1,6 @@
 """Frames between the engine and the worker that hosts experts (`core.workers.frames` has those of all workers).
 
-The numbers of a batch lie in a slot (`core.workers.slots`), one call after the other; a slot passes with its frame: it
+The numbers of a batch lie in a slot (`core.workers.arena`), one call after the other; a slot passes with its frame: it
 is the worker's from `ExpertBatch` on, and the engine's again from `ExpertBatchDone` on.
 """
 

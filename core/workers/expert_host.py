@@ -22,9 +22,9 @@ from core.experts.queue import CallKind
 from core.system.atomic_files import make_directory
 from core.system.child_process import own_command
 from core.workers import expert_frames as frames
+from core.workers.arena import SlotFile
 from core.workers.keeper import WorkerKeeper, WorkerProgram
 from core.workers.place import WorkerShare
-from core.workers.slots import SlotFile
 
 NOTHING_YET: Final = frames.ExpertsTally(updates=0, clipped_rows=0, weightless_rows=0, stale=())
 

@@ -27,8 +27,8 @@ from core.training.experts.bank import ExpertBank
 from core.training.experts.bounds import STALE_BUCKETS, Rows, is_finite
 from core.training.experts.hosted_expert import GradientCall, NotFiniteRows
 from core.workers import expert_frames as frames
+from core.workers.arena import SlotFile
 from core.workers.frames import Resume, Suspend, Suspended, Throttle
-from core.workers.slots import SlotFile
 
 TALLY_S: Final = 1.0
 _ALWAYS: Final = (frames.SaveExpert, frames.YieldExpert)

@@ -20,7 +20,7 @@ from core.training.experts.bank import ExpertBank
 from core.training.experts.bounds import Rows
 from core.training.experts.runtime import ExpertRuntime
 from core.workers import expert_frames
-from core.workers.slots import SlotFile
+from core.workers.arena import SlotFile
 
 RUN: Final = bytes(32)
 

@@ -14,8 +14,8 @@ from core.experts.queue import CallKind
 from core.training.devices.devices import PROCESSOR
 from core.training.experts.bank import ExpertBank
 from core.training.experts.runtime import ExpertRuntime
+from core.workers.arena import SlotFile
 from core.workers.expert_frames import BatchCall, ExpertBatch, ExpertStart, TakeExpert
-from core.workers.slots import SlotFile
 
 RUN = bytes(range(32))
 WIDTH = 16

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.workers.slots import SlotFile
+from core.workers.arena import SlotFile
 from tests.blocks import counts_blocks, taken_bytes
 
 
