@@ -1,16 +1,61 @@
-"""Going to a state that others hold: loaded whole, or reached with the means of the rounds that led there."""
+"""New states: what the engine is told of one, and going to one of others, whole or by the means that led there."""
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 from core.base.problems import Damaged, WorkerProblem
-from core.base.work import Loaded
+from core.base.work import Loaded, StateFields, Stepped
 from core.training.learner import Learner, TrainerState
-from core.training.state_frames import state_fields
+from core.training.states.checkpoint import Saved
 from core.workers.arena import Arena
-from core.workers.frames import Load, Replay, TakeMean, ToEngine, WantsMean
+from core.workers.frames import CHUNKS_BYTES_MAX, Load, Replay, TakeMean, ToEngine, WantsMean
+
+
+class SavedStep:
+    """A step whose state is being saved beside training.
+
+    Args:
+        state: Where it led.
+        samples: Accumulated while the round was averaged.
+        loss: Mean loss of these samples.
+    """
+
+    def __init__(self, state: TrainerState, *, samples: int, loss: float) -> None:
+        self.state = state
+        self.told = threading.Event()
+        """Whether the engine knows, or will hear why not."""
+        self._kept = (samples, loss)
+
+    def tell_when_saved(self, say: Callable[[ToEngine], None]) -> None:
+        """Have the engine told as soon as the state is on disk, in the thread that wrote it."""
+
+        def tell(saving: "Future[Saved]") -> None:
+            try:
+                if saving.exception() is None:
+                    samples, loss = self._kept
+                    say(Stepped(**state_fields(self.state), samples=samples, loss=loss))
+            finally:
+                self.told.set()
+
+        self.state.saving.add_done_callback(tell)
+
+
+def state_fields(state: TrainerState) -> StateFields:
+    """The fields by which a StateFrame names this state."""
+    return {
+        "epoch": state.epoch,
+        "lineage": state.lineage,
+        "ancestors": state.ancestors,
+        "means": state.means,
+        "digest": state.saved.digest,
+        "chunks": state.saved.chunks if len(state.saved.chunks) <= CHUNKS_BYTES_MAX else b"",
+        "checkpoint": str(state.saved.path.absolute()),
+        "ledger": state.ledger,
+    }
 
 
 class Following:
