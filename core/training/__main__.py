@@ -2,7 +2,7 @@
 
 Frames of `core.workers.frames` come in on fd 0 and go out on fd 1.  The pipe watches the parent: when stdin closes, the
 process ends at once, whatever it is doing, so no orphan trains on after a crash.  Nor does it train on while the engine
-is silent (core.training.engine_watch).
+is silent (core.training.standstill).
 """
 
 import queue
@@ -18,7 +18,7 @@ import psutil
 from core.api.numbers import volume
 from core.api.settings import CPU
 from core.base.problems import BadInput, Problem, Sentence, WorkerProblem
-from core.training.engine_watch import EngineWatch, Heard
+from core.training.standstill import EngineWatch, Heard
 from core.workers.child_end import answering, leave, step_back, take_pipe, watch_parent
 from core.workers.frames import Computes, Failed, Ping, Start, ToEngine, ToWorker, frame_decoder
 

@@ -16,12 +16,11 @@ from core.training.carried import Carried
 from core.training.devices.devices import titles_of
 from core.training.devices.duty import DutyCycle
 from core.training.devices.replica_thread import MEANINGLESS_BATCHES_MAX
-from core.training.engine_watch import EngineHeard, EngineSilent, Heard
 from core.training.following import Following, SavedStep, state_fields
 from core.training.learner import Learner
 from core.training.measuring import Measuring
 from core.training.metrics import EpochMeter, EpochMetrics, Sink, write_all
-from core.training.standstill import Standstill, Unattended
+from core.training.standstill import EngineHeard, EngineSilent, Heard, Standstill, Unattended
 from core.training.states.bookmarks import BOOKMARK_NAME
 from core.training.states.checkpoint import Saved
 from core.workers.arena import Arena

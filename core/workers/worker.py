@@ -33,7 +33,7 @@ F = TypeVar("F")
 EXIT_TIMEOUT_S = 2.0
 """How long a worker that has closed its pipe may take to end."""
 PING_S = 1.0
-"""An engine that is busy for less than five seconds so delays no worker (core.training.engine_watch)."""
+"""An engine that is busy for less than five seconds so delays no worker (core.training.standstill)."""
 UNANSWERED_MAX = 15
 """Number of unanswered pings in a row after which the worker counts as frozen.  Pings are counted, not seconds, so that
 a computer that slept does not blame its worker."""

@@ -11,8 +11,8 @@ import pytest
 from core.base.manifest import Manifest
 from core.system.atomic_files import write_atomic
 from core.training.conversation import Conversation
-from core.training.engine_watch import Heard
 from core.training.learner import Learner
+from core.training.standstill import Heard
 from core.training.states import checkpoint
 from core.workers import frames
 from core.workers.arena import Arena

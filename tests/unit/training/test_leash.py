@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.training.engine_watch import GIVEN_UP_LOOKS, SILENT_LOOKS, EngineHeard, EngineSilent, EngineWatch, Heard
+from core.training.standstill import GIVEN_UP_LOOKS, SILENT_LOOKS, EngineHeard, EngineSilent, EngineWatch, Heard
 from core.workers.child_end import answering, listen
 from core.workers.frames import Go, Hold, Ping, Pong, Start, ToEngine, ToWorker, encode_frame, frame_decoder
 

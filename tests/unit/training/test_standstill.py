@@ -6,7 +6,7 @@ import msgspec
 
 from core.base.content import digest
 from core.base.manifest import AveragingNumbers
-from core.training.engine_watch import EngineHeard, EngineSilent
+from core.training.standstill import EngineHeard, EngineSilent
 from core.workers import frames
 from tests.unit.training.small import MANIFEST
 from tests.unit.training.talk import Gate, talk
