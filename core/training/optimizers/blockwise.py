@@ -15,9 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import BLOCK, Vector
-from core.training.optimizers.storage import Full, places
+from core.training.optimizers.storage import Bounds, Full, places
 from core.training.vectors.flat import Span
 
 SHARING: Final = 256

@@ -16,8 +16,8 @@ from typing import Final
 
 import torch
 
-from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds
 from core.training.optimizers.exact import Vector, norm_of
+from core.training.optimizers.storage import NOT_NEGATIVE, Bounds
 
 WINDOW: Final = 64
 """Number of norms that are remembered; part of every checkpoint, so it never changes."""

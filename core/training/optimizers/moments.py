@@ -7,11 +7,10 @@ from typing import Literal
 import numpy as np
 
 from core.training.optimizers.blockwise import EightBits
-from core.training.optimizers.bounds import NOT_NEGATIVE, Bounds, running_mean
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Vector, power
 from core.training.optimizers.optimizer import Decay, Epsilon, OptimizerNumbers
-from core.training.optimizers.storage import Full, Storage
+from core.training.optimizers.storage import NOT_NEGATIVE, Bounds, Full, Storage, running_mean
 from core.training.vectors.flat import FlatParameters, Span
 
 

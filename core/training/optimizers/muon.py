@@ -13,12 +13,11 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import learning_rate
-from core.training.optimizers.bounds import Bounds, running_mean
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Vector, blocks, on_cpu
 from core.training.optimizers.moments import MomentNumbers, Moments
 from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
-from core.training.optimizers.storage import Full
+from core.training.optimizers.storage import Bounds, Full, running_mean
 from core.training.vectors.flat import FlatParameters, Span
 
 COEFFICIENTS: Final = (3.4445, -4.7750, 2.0315)

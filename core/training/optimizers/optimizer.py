@@ -9,8 +9,8 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import ScheduleNumbers
-from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.clipping import Clipping
+from core.training.optimizers.storage import Bounds
 from core.training.vectors.flat import FlatParameters
 
 Decay = Annotated[float, Meta(ge=0, lt=1)]

@@ -13,10 +13,10 @@ import torch
 from msgspec import Meta
 
 from core.base.schedule import learning_rate
-from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.clipping import Clipping
 from core.training.optimizers.exact import Norm, Vector, blocks, on_cpu
 from core.training.optimizers.optimizer import Decay, OptimizerNumbers, WeightDecay
+from core.training.optimizers.storage import Bounds
 from core.training.vectors.flat import FlatParameters, Span
 
 LARC_EPSILON: Final = 1e-8

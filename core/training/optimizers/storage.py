@@ -1,13 +1,22 @@
-"""Where an optimiser keeps a number for each number of some parameters: as it is, or in eight bits."""
+"""Where an optimiser keeps a number for each number of some parameters, whole or in eight bits, and in which bounds."""
 
+import math
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 import torch
 
-from core.training.optimizers.bounds import Bounds
 from core.training.optimizers.exact import Vector, blocks
 from core.training.vectors.flat import Span
+
+Bounds = Mapping[str, tuple[float, float]]
+"""Least and greatest number that a tensor can hold, by its name in the state."""
+NOT_NEGATIVE: Final = (0.0, math.inf)
+
+
+def running_mean(norm_max: float) -> tuple[float, float]:
+    """The bounds of a running mean of gradients of at most this norm; twice as wide, for roundings."""
+    return -2 * norm_max, 2 * norm_max
 
 
 class Storage(Protocol):

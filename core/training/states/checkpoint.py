@@ -25,7 +25,7 @@ from core.base.problems import BadInput, Damaged, WireProblem
 from core.base.state_header import METADATA, STATE_HEADER, StateHeader, epoch_of, names_digest, state_file_name
 from core.system.atomic_files import delete_torn, make_directory, scarcity_of, set_aside, system_error_of, write_atomic
 from core.system.file_chunks import file_chunks
-from core.training.optimizers.bounds import Bounds
+from core.training.optimizers.storage import Bounds
 from core.training.states.state_image import state_image
 from core.training.vectors.flat import FlatParameters
 
