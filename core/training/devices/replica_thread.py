@@ -12,7 +12,7 @@ from core.base.problems import Problem, WorkerProblem
 from core.tasks.task import Batch
 from core.training.devices.duty import DutyCycle
 from core.training.devices.replica import Replica
-from core.training.rules.sums import GradientSum
+from core.training.rules.rule import GradientSum
 from core.training.samples.samples import Drawn, Rows
 from core.training.vectors.flat import move
 

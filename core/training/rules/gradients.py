@@ -8,8 +8,7 @@ from typing import ClassVar
 import torch
 
 from core.training.optimizers import Optimizer
-from core.training.rules.rule import RuleNumbers, refuse_infinite
-from core.training.rules.sums import GradientSum
+from core.training.rules.rule import GradientSum, RuleNumbers, refuse_infinite
 from core.training.vectors.flat import FlatParameters
 from core.training.vectors.noise_scale import SquaredNorm
 

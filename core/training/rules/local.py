@@ -16,8 +16,7 @@ from msgspec import Meta
 from core.base.manifest import Name, Number
 from core.base.problems import BadInput
 from core.training.optimizers import Optimizer, optimizer_of
-from core.training.rules.rule import RuleNumbers, refuse_infinite
-from core.training.rules.sums import GradientSum
+from core.training.rules.rule import GradientSum, RuleNumbers, refuse_infinite
 from core.training.vectors.flat import FlatParameters
 
 

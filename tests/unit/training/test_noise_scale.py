@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.training.rules.sums import GradientSum
+from core.training.rules.rule import GradientSum
 from core.training.vectors.noise_scale import NoiseScale, SquaredNorm
 
 NUMEL = 40
