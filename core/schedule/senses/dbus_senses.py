@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from core.schedule.sensed import Sensed
-from core.schedule.senses.battery import LOOK_S, battery
 from core.schedule.senses.dbus import Service
 from core.schedule.senses.findings import Absent, Periodic, Tell
+from core.schedule.senses.sensors import BATTERY_S, battery
 
 IDLE_MS: Final = 1000
 """Time without a touch after which a person counts as idle."""
@@ -92,7 +92,7 @@ class UPower:
         try:
             service = Service("system", _UPOWER)
         except Absent:
-            Periodic(self.name, battery, LOOK_S).run(tell)
+            Periodic(self.name, battery, BATTERY_S).run(tell)
             return
         with contextlib.closing(service):
             tell(_battery(service))

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.schedule.senses import owner, processor
-from core.schedule.senses.battery import LOOK_S, battery
+from core.schedule.senses import owner, sensors
 from core.schedule.senses.findings import Periodic, Sense
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.owner import HeldNames
@@ -58,9 +57,9 @@ def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
         NetworkManager(),
         logind.other_sessions(),
         logind.own_sessions(),
-        Periodic("heat", processor.heat, processor.LOOK_S),
-        Periodic("fans", processor.fans, processor.LOOK_S),
-        Periodic("power", processor.Rapl().look, processor.LOOK_S),
+        Periodic("heat", sensors.heat, sensors.SENSORS_S),
+        Periodic("fans", sensors.fans, sensors.SENSORS_S),
+        Periodic("power", sensors.Rapl().look, sensors.SENSORS_S),
         Periodic("graphics cards (DRM)", cards.look, drm.LOOK_S),
     ]
 
@@ -88,7 +87,7 @@ def _windows() -> list[Sense]:
     return [
         Periodic("input", lambda: desktop.last_input(calls()), desktop.INPUT_S),
         Periodic("desktop", lambda: desktop.desktop(calls()), desktop.DESKTOP_S),
-        Periodic("battery", battery, LOOK_S),
+        Periodic("battery", sensors.battery, sensors.BATTERY_S),
     ]
 
 
@@ -98,5 +97,5 @@ def _macos() -> list[Sense]:
     seconds = cache(desktop.seconds_since_input)
     return [
         Periodic("input", lambda: desktop.last_input(seconds()), desktop.INPUT_S),
-        Periodic("battery", battery, LOOK_S),
+        Periodic("battery", sensors.battery, sensors.BATTERY_S),
     ]

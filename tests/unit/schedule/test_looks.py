@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses import drm, owner, processor, registry
-from core.schedule.senses.battery import battery
+from core.schedule.senses import drm, owner, registry, sensors
 from core.schedule.senses.child import LINE_BYTES_MAX
 from core.schedule.senses.drm import DrmCards
 from core.schedule.senses.findings import Absent, Periodic
@@ -22,8 +21,8 @@ from core.schedule.senses.macos import last_input as macos_input
 from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.processes import Processes
-from core.schedule.senses.processor import Rapl
 from core.schedule.senses.registry import senses_of
+from core.schedule.senses.sensors import Rapl, battery
 from core.schedule.senses.windows import desktop, last_input
 
 
@@ -43,21 +42,21 @@ def test_hottest_sensor_of_processor_counts(monkeypatch):
 
     told = {"coretemp": sensor(41.0, 67.5, -273.0), "acpitz": sensor(90.0), "nvme": sensor(80.0)}
     monkeypatch.setattr(psutil, "sensors_temperatures", lambda: told, raising=False)
-    assert processor.heat() == Sensed(celsius=67.5)
+    assert sensors.heat() == Sensed(celsius=67.5)
     del told["coretemp"]
-    assert processor.heat() == Sensed(celsius=90.0)
+    assert sensors.heat() == Sensed(celsius=90.0)
     del told["acpitz"]
     with pytest.raises(Absent):
-        processor.heat()
+        sensors.heat()
 
 
 def test_fastest_fan_is_told_where_one_turns(monkeypatch):
     told = {"nct6775": [SimpleNamespace(current=900), SimpleNamespace(current=65_535)], "amdgpu": []}
     monkeypatch.setattr(psutil, "sensors_fans", lambda: told, raising=False)
-    assert processor.fans() == Sensed(fan_rpm=900.0)
+    assert sensors.fans() == Sensed(fan_rpm=900.0)
     told["nct6775"][0].current = 0
     with pytest.raises(Absent):
-        processor.fans()
+        sensors.fans()
 
 
 def test_meter_is_a_file_a_program_or_an_address(tmp_path):
@@ -119,7 +118,7 @@ def test_battery_that_does_not_tell_is_unknown(monkeypatch):
         (SimpleNamespace(percent=100.5, power_plugged=None), Sensed(battery=1.0)),
     ):
         monkeypatch.setattr(psutil, "sensors_battery", lambda told=told: told, raising=False)
-        monkeypatch.setattr("core.schedule.senses.battery.sys.platform", "darwin")
+        monkeypatch.setattr("core.schedule.senses.sensors.sys.platform", "darwin")
         assert battery() == expected
 
 

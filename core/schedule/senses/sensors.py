@@ -1,9 +1,10 @@
-"""How hot the processor is and how fast fans turn (psutil; Linux tells), and what it takes (RAPL), as far as shown.
+"""Battery (sysfs or psutil), heat and fans (psutil; Linux tells), and what the processor takes (RAPL), as far as shown.
 
 Counters of energy, which Intel's and AMD's processors have, are shown to the administrator only on most systems, since
 they tell too much about what is computed.
 """
 
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,9 @@ import psutil
 from core.schedule.sensed import Sensed
 from core.schedule.senses.findings import Absent
 
-LOOK_S: Final = 10.0
+BATTERY_S: Final = 5.0
+SUPPLIES: Final = Path("/sys/class/power_supply")
+SENSORS_S: Final = 10.0
 PROCESSORS: Final = frozenset({"coretemp", "cpu_thermal", "k10temp", "zenpower"})
 """The drivers of processors' sensors, as the kernel names them."""
 BOARD: Final = frozenset({"acpitz", "soc_thermal", "x86_pkg_temp"})
@@ -24,6 +27,43 @@ _CELSIUS: Final = (0.0, 150.0)
 RPM_MAX: Final = 30_000.0
 """Sensors say more where there is no fan."""
 COUNTERS: Final = Path("/sys/class/powercap")
+
+
+def battery(supplies: Path = SUPPLIES) -> Sensed:
+    """Look at the battery; a computer without one tells nothing.
+
+    psutil takes any supply for it whose name has "battery" in it, also that of a wireless mouse: on Linux the supplies
+    are asked whose they are (their `scope`, kernel: Documentation/ABI/testing/sysfs-class-power).
+
+    Args:
+        supplies: The folder of Linux with the power supplies.
+    """
+    if sys.platform == "linux":
+        return _of_linux(supplies)
+    found = psutil.sensors_battery()
+    if found is None:
+        return Sensed()
+    plugged = found.power_plugged
+    return Sensed(on_battery=None if plugged is None else not plugged, battery=min(1.0, max(0.0, found.percent / 100)))
+
+
+def _of_linux(supplies: Path) -> Sensed:
+    folders = sorted(supplies.iterdir()) if supplies.is_dir() else []
+    own = [each for each in folders if _word(each, "type") == "Battery" and _word(each, "scope") != "Device"]
+    if not own:
+        return Sensed()
+    plugged = any(_word(each, "online") == "1" for each in folders if _word(each, "type") in {"Mains", "USB"})
+    states = {_word(each, "status") for each in own}
+    on_battery = False if plugged else True if "Discharging" in states else False if states - {"Unknown", ""} else None
+    levels = [int(level) for each in own if (level := _word(each, "capacity")).isdecimal()]
+    return Sensed(on_battery=on_battery, battery=min(1.0, sum(levels) / len(levels) / 100) if levels else None)
+
+
+def _word(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def heat() -> Sensed:
