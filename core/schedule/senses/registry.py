@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.schedule.senses import owner, sensors
+from core.schedule.senses import cards, owner, sensors
 from core.schedule.senses.findings import Periodic, Sense
-from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.processes import Processes
 
@@ -39,19 +38,19 @@ def senses_of(platform: str, environ: Mapping[str, str], pid: int, names: HeldNa
             has_nvidia = any(Path(each).exists() for each in NVIDIA)
             senses += [*_linux(processes, has_nvidia=has_nvidia), *_linux_desktop(environ)]
             if has_nvidia:
-                senses.append(Nvidia(lambda: processes.own))
+                senses.append(cards.Nvidia(lambda: processes.own))
         case "win32":
-            senses += [*_windows(), Nvidia(lambda: processes.own)]
+            senses += [*_windows(), cards.Nvidia(lambda: processes.own)]
         case "darwin":
             senses += _macos()
     return senses
 
 
 def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
-    from core.schedule.senses import drm, logind
+    from core.schedule.senses import logind
     from core.schedule.senses.dbus_senses import NetworkManager, UPower
 
-    cards = drm.DrmCards(lambda: processes.own, is_beside_nvidia=has_nvidia)
+    drm = cards.DrmCards(lambda: processes.own, is_beside_nvidia=has_nvidia)
     return [
         UPower(),
         NetworkManager(),
@@ -60,7 +59,7 @@ def _linux(processes: Processes, *, has_nvidia: bool) -> list[Sense]:
         Periodic("heat", sensors.heat, sensors.SENSORS_S),
         Periodic("fans", sensors.fans, sensors.SENSORS_S),
         Periodic("power", sensors.Rapl().look, sensors.SENSORS_S),
-        Periodic("graphics cards (DRM)", cards.look, drm.LOOK_S),
+        Periodic("graphics cards (DRM)", drm.look, cards.CARDS_S),
     ]
 
 

@@ -12,13 +12,13 @@ import psutil
 import pytest
 
 from core.schedule.sensed import Sensed, SensedGpu
-from core.schedule.senses import drm, owner, registry, sensors
+from core.schedule.senses import cards as graphics
+from core.schedule.senses import owner, registry, sensors
+from core.schedule.senses.cards import DrmCards, Nvidia
 from core.schedule.senses.child import LINE_BYTES_MAX
-from core.schedule.senses.drm import DrmCards
 from core.schedule.senses.findings import Absent, Periodic
 from core.schedule.senses.logind import DesktopSession, others
 from core.schedule.senses.macos import last_input as macos_input
-from core.schedule.senses.nvidia import Nvidia
 from core.schedule.senses.owner import HeldNames
 from core.schedule.senses.processes import Processes
 from core.schedule.senses.registry import senses_of
@@ -184,7 +184,7 @@ def test_each_name_of_card_is_of_one_sense(tmp_path, monkeypatch, has_driver):
     if has_driver:
         driver.touch()
     monkeypatch.setattr(registry, "NVIDIA", (str(driver),))
-    monkeypatch.setattr(drm, "DrmCards", functools.partial(DrmCards, cards=tmp_path))
+    monkeypatch.setattr(graphics, "DrmCards", functools.partial(DrmCards, cards=tmp_path))
     cards = [sense for sense in senses_of("linux", {}, 1, HeldNames()) if sense.name.startswith("graphics cards")]
     names = []
 
