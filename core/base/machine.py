@@ -6,13 +6,14 @@ simulated one; it cannot tell which.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from core.base.ids import PeerId
 
 M = TypeVar("M")
 M_co = TypeVar("M_co", covariant=True)
 M_contra = TypeVar("M_contra", contravariant=True)
+E = TypeVar("E")
 E_co = TypeVar("E_co", covariant=True)
 
 
@@ -85,3 +86,40 @@ def earliest(*deadlines: float | None) -> float | None:
         if deadline is not None and (first is None or deadline < first):
             first = deadline
     return first
+
+
+class Composite(Generic[E]):
+    """Several machines behind one deadline.
+
+    Each message, and each other event, goes to the machine of its class, ticks to those that are due, losses to all.
+    Outputs are passed on unchanged, in the order of the machines; the owner picks its events out and sends the rest.
+
+    Args:
+        machines: Each with the classes of messages and events that it handles, and no other one.
+
+    Raises:
+        ValueError: two machines take one class.
+    """
+
+    def __init__(self, machines: Sequence[tuple[Machine[Any, E], tuple[type, ...]]]) -> None:
+        self._machines = [machine for machine, _ in machines]
+        self._routes = {kind: machine for machine, types in machines for kind in types}
+        if len(self._routes) < sum(len({*types}) for _, types in machines):
+            raise ValueError("two machines take one class")
+
+    @property
+    def deadline(self) -> float | None:
+        """The earliest deadline of any machine."""
+        return earliest(*(machine.deadline for machine in self._machines))
+
+    def handle(self, event: Any, now: float) -> Sequence[Send[Any] | E]:
+        """Give the event to the machines that it concerns, and collect their outputs."""
+        match event:
+            case Tick():
+                concerned = [one for one in self._machines if one.deadline is not None and one.deadline <= now]
+            case Lost():
+                concerned = self._machines
+            case _:
+                found = self._routes.get(type(event.message if isinstance(event, Received) else event))
+                concerned = [] if found is None else [found]
+        return [output for machine in concerned for output in machine.handle(event, now)]

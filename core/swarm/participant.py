@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 
 from core.api.snapshot import VOLUNTEER
 from core.averaging.matchmaking import Elsewhere, Silent
-from core.base.compose import Composite
 from core.base.contact import Contact, Observed
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Composite, Lost, Machine, Received, Tick, earliest
 from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
 from core.base.trace import Trace
@@ -157,16 +156,15 @@ class Participant:
             membership=self._membership,
             catch_up=self._catch_up,
         )
-        self._machines = Composite[Any](
-            {
-                "dht": (self.dht, DHT_MESSAGES),
-                "rounds": (self.rounds, Rounds.MESSAGES),
-                "donor": (self.donor, StateDonor.MESSAGES),
-                "catch up": (self._catch_up, CatchUp.MESSAGES),
-            }
-        )
+        machines: list[tuple[Machine[Any, Any], tuple[type, ...]]] = [
+            (self.dht, DHT_MESSAGES),
+            (self.rounds, Rounds.MESSAGES),
+            (self.donor, StateDonor.MESSAGES),
+            (self._catch_up, CatchUp.MESSAGES),
+        ]
         if self._connectivity is not None:
-            self._machines.put("connectivity", self._connectivity, Connectivity.TAKES)
+            machines.append((self._connectivity, Connectivity.TAKES))
+        self._machines = Composite[Any](machines)
 
     @property
     def deadline(self) -> float | None:

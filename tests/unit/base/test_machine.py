@@ -3,9 +3,8 @@ from typing import Any
 
 import pytest
 
-from core.base.compose import Composite
 from core.base.ids import PeerId, distance, hashed_key, node_key
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Composite, Lost, Received, Send, Tick, earliest
 from core.base.trace import Trace
 
 PEER = PeerId(b"p" * 32)
@@ -25,7 +24,7 @@ class Echo:
 
 def test_messages_go_to_the_machine_of_their_type() -> None:
     words, numbers = Echo(), Echo()
-    whole = Composite({"words": (words, (str,)), "numbers": (numbers, (int, float))})
+    whole = Composite([(words, (str,)), (numbers, (int, float))])
     assert whole.handle(Received(PEER, 5), 1.0) == [Send(PEER, 5)]
     assert whole.handle(Received(PEER, "a"), 2.0) == [Send(PEER, "a")]
     assert whole.handle(Received(PEER, b"bytes"), 3.0) == []
@@ -34,7 +33,7 @@ def test_messages_go_to_the_machine_of_their_type() -> None:
 
 def test_other_events_go_to_the_part_that_takes_their_class() -> None:
     words, numbers = Echo(), Echo()
-    whole = Composite({"words": (words, (str,)), "numbers": (numbers, (int,))})
+    whole = Composite([(words, (str,)), (numbers, (int,))])
     assert whole.handle(5, 1.0) == ["woken"]
     assert whole.handle(b"nobody's", 1.0) == []
     assert (words.heard, numbers.heard) == ([], [(5, 1.0)])
@@ -42,7 +41,7 @@ def test_other_events_go_to_the_part_that_takes_their_class() -> None:
 
 def test_only_machines_that_are_due_are_woken() -> None:
     early, late, never = Echo(1.0), Echo(5.0), Echo(None)
-    whole = Composite({"a": (early, ()), "b": (late, ()), "c": (never, ())})
+    whole = Composite([(early, ()), (late, ()), (never, ())])
     assert whole.deadline == 1.0
     assert whole.handle(Tick(), 2.0) == ["woken"]
     assert (len(early.heard), len(late.heard), len(never.heard)) == (1, 0, 0)
@@ -50,20 +49,14 @@ def test_only_machines_that_are_due_are_woken() -> None:
 
 def test_a_loss_concerns_everybody() -> None:
     parts = [Echo(), Echo()]
-    whole = Composite({str(i): (part, ()) for i, part in enumerate(parts)})
+    whole = Composite([(part, ()) for part in parts])
     assert whole.handle(Lost(PEER, "gone"), 0.0) == ["woken", "woken"]
 
 
-def test_parts_come_and_go() -> None:
-    whole: Composite[Any] = Composite()
-    assert whole.deadline is None
-    whole.put("one", Echo(), (int,))
-    with pytest.raises(ValueError, match="already goes to"):
-        whole.put("two", Echo(), (int,))
-    whole.put("one", Echo(), (str,))
-    assert whole.handle(Received(PEER, 1), 0.0) == []
-    whole.remove("one")
-    assert whole.handle(Received(PEER, "a"), 0.0) == []
+def test_no_two_machines_take_one_class() -> None:
+    with pytest.raises(ValueError, match="two machines"):
+        Composite([(Echo(), (int,)), (Echo(), (str, int))])
+    assert Composite[Any]([(Echo(), (int, int))]).deadline is None
 
 
 def test_earliest_is_never_only_when_all_are() -> None:
