@@ -8,7 +8,7 @@ from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.base.token_bucket import TokenBucket
+from core.base.rate_limit import TokenBucket
 from core.base.trace import Trace
 from core.base.wire import Message
 from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput, RouteLost

@@ -5,7 +5,7 @@ from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send
-from core.base.token_bucket import TokenBucket
+from core.base.rate_limit import TokenBucket
 from core.nat.messages import CircuitData
 
 BURST_S: Final = 0.25

@@ -9,7 +9,7 @@ from typing import Final
 from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.base.token_bucket import TokenBucket
+from core.base.rate_limit import TokenBucket
 from core.nat.events import AddAddress, SendDatagramTo
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
 from core.nat.peer_record import prefer_ipv4, reveals_mapping, same_subnet
