@@ -23,8 +23,7 @@ from core.engine.installation import Installation
 from core.engine.mixture_desk import answered_today, mixture_desks
 from core.engine.network.clock_watch import ClockWatch, contacts_of, seeds
 from core.engine.network.network_monitor import network_monitor_of
-from core.engine.network.own_port import listening
-from core.engine.network.port_test import try_port
+from core.engine.network.own_port import listening, try_port
 from core.engine.remembered.gift import GiftMeter, watts_of
 from core.engine.remembered.journal import Journal
 from core.engine.shown.snapshots import Standpoint

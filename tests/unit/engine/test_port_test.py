@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.engine.network import port_test
-from core.engine.network.port_test import Tried, try_port, words
+from core.engine.network.own_port import Tried, try_port, words
 from core.nat.reachability import OwnReach, Reachability
 
 BEHIND = Tried(
