@@ -43,10 +43,9 @@ from core.swarm.view import ParticipantView
 from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, TrainerNews, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.facts import CopyEvery, Help, Revoked, Seeds, StateKept, StateNotKept, WayBack
-from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.messages import STATE_MESSAGES
 from core.swarm.words.orders import Changed
-from core.swarm.words.outputs import Asked, Committed, Formed, Missed, Output
+from core.swarm.words.outputs import Asked, CatchUpFailed, Committed, Formed, MeansFetched, Missed, Output, StateFetched
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName

@@ -17,9 +17,8 @@ from core.swarm.presence.membership import SILENT_S
 from core.swarm.rounds.rounds import Rounds, RoundVectors
 from core.swarm.words.answers import TrainerGone, TrainerNews, TrainerReady
 from core.swarm.words.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.orders import Changed, HeldoutLearned, Load, Replay, Restart, WorkNotKept
-from core.swarm.words.outputs import Asked, Committed, Formed, Missed, Output
+from core.swarm.words.outputs import Asked, CatchUpFailed, Committed, Formed, MeansFetched, Missed, Output, StateFetched
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from core.averaging.plan import Plan, Rates
 from core.base.ids import PeerId
 from core.swarm.words.epoch import Phase
-from core.swarm.words.fetched import Fetching
+from core.swarm.words.outputs import Fetching
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName

@@ -27,7 +27,7 @@ from core.nat.reachability import OwnReach, Reachability
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.settings import Settings, load_settings
 from core.swarm.words.epoch import Phase
-from core.swarm.words.fetched import Fetching
+from core.swarm.words.outputs import Fetching
 from tests.unit.engine.test_snapshots import BEA, MANIFEST, at, report, seen
 
 NOON = 1_795_000_000.0

@@ -17,18 +17,18 @@ from core.swarm.catching_up.replay import MeansFetch
 from core.swarm.catching_up.state_choice import LISTEN_S, NewerState, StateChoice
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
-from core.swarm.words.fetched import (
+from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
+from core.swarm.words.orders import Changed
+from core.swarm.words.outputs import (
     CatchUpFailed,
     Fetched,
     FetchFailed,
     Fetching,
     MeansFetched,
     MeansMissing,
+    Output,
     StateFetched,
 )
-from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
-from core.swarm.words.orders import Changed
-from core.swarm.words.outputs import Output
 from core.swarm.words.states import State, StateName
 
 STATE_SLACK_BYTES: Final = 64 * 1024 + 2 * LEDGER_BYTES_MAX

@@ -19,9 +19,8 @@ from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, earliest
 from core.base.problems import Problem
 from core.base.trace import Trace
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import STATE_FILES, ChunkGive, FileMessages, StateDenied, StateDone, StateOffer
-from core.swarm.words.outputs import Output
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching, Output
 from core.swarm.words.states import StateName
 
 WINDOW_CHUNKS = 4

@@ -5,9 +5,8 @@ from typing import Final
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.words.facts import StateKept, StateNotKept
-from core.swarm.words.fetched import CatchUpFailed, MeansFetched, StateFetched
 from core.swarm.words.orders import CopyFailed, Keep
-from core.swarm.words.outputs import Asked, Output
+from core.swarm.words.outputs import Asked, CatchUpFailed, MeansFetched, Output, StateFetched
 from core.swarm.words.states import StateName
 
 REST_MIN_S: Final = 30.0

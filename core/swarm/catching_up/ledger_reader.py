@@ -13,10 +13,9 @@ from core.base.problems import WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, header_bytes, header_of
 from core.base.trace import Trace
 from core.swarm.catching_up.fetch import StateFetch
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.words.orders import LedgerRead
-from core.swarm.words.outputs import Output
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching, Output
 from core.swarm.words.states import StateName
 
 READ_INTERVAL_S: Final = 45.0

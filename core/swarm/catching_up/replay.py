@@ -16,9 +16,8 @@ from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader, heade
 from core.base.trace import Trace
 from core.swarm.catching_up.fetch import StateFetch, StateSink
 from core.swarm.catching_up.ledger_reader import StateHead
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching, MeansFetched, MeansMissing
 from core.swarm.words.messages import ChunkGive, StateDenied, StateDone, StateOffer
-from core.swarm.words.outputs import Output
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching, MeansFetched, MeansMissing, Output
 from core.swarm.words.states import StateName
 
 HEADS_MAX: Final = 2

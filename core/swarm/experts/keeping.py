@@ -32,8 +32,8 @@ from core.swarm.experts.copy_news import SOON_S, CopyHere, CopyNews
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.places import PlaceTaken
 from core.swarm.experts.records import ExpertCopy, Mixture
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import EXPERT_FILES
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching
 from core.swarm.words.states import StateFile
 
 KEEPERS: Final = 2

@@ -13,8 +13,8 @@ from core.swarm.catching_up.fetch import FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardOutput, ShardStore
 from core.swarm.shards.shelf import ShardShelf
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import SHARD_FILES, StateDenied
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching
 
 AHEAD: Final = 4
 """Number of wanted shards that lie here, or come, before the reader asks for them, at most."""

@@ -1,7 +1,7 @@
 """All that a participant and its parts say: messages, orders to the trainer, news, and events between its parts."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Generic, Self, TypeVar
 
 from core.averaging.allreduce.share_map import untaken_of
 from core.averaging.matchmaking import Elsewhere, Silent
@@ -10,11 +10,11 @@ from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.averaging.receipts.exchange import Receipted
 from core.base.machine import Send
+from core.base.state_header import StateHeader
 from core.base.wire import Message
 from core.base.work import Untaken
 from core.dht.events import DhtEvent
 from core.nat.circuits import CircuitsOutput
-from core.swarm.words.fetched import CaughtUp, Downloaded
 from core.swarm.words.orders import (
     Changed,
     ContributionCut,
@@ -29,6 +29,76 @@ from core.swarm.words.orders import (
     WorkNotKept,
 )
 from core.swarm.words.states import StateName
+
+N = TypeVar("N")
+"""Name of a file: of a state, or of a shard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """How much of a download is here, in chunks."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched(Generic[N]):
+    """The whole file is here and its digest holds."""
+
+    name: N
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFailed(Generic[N]):
+    """Nobody could give it; the owner may choose another file or other donors and try again."""
+
+    name: N
+    reason: str
+    too_large: bool = False
+    """Whether the file has more bytes than it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeansMissing:
+    """The means cannot be had, or do not lead from the own state to the other."""
+
+    owed: bool
+    """Whether a donor has promised the state and has not given what leads to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFetched:
+    """A newer state is on the disk, verified: the trainer may load it; `arrived` or `refused` follows."""
+
+    name: StateName
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class MeansFetched:
+    """All means of the steps to a state are on the disk: the trainer may take them."""
+
+    name: StateName
+    header: StateHeader
+    digest: bytes
+    """Root digest of the state's file."""
+    locations: tuple[str, ...]
+    """In the order of the steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUpFailed:
+    """Nobody could give the state; `due` says when to look again."""
+
+    reason: str
+
+
+CaughtUp = StateFetched | MeansFetched | CatchUpFailed
+"""What becomes of a newer state."""
+Downloaded = Fetching | Fetched[Any] | FetchFailed[Any] | MeansMissing
+"""What a download reports to the part that wanted it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from core.nat.reachability import OwnReach, Reachability
 from core.net.identity.passes import Pass, PassRole
 from core.swarm.view import ParticipantView
 from core.swarm.words.epoch import Phase
-from core.swarm.words.fetched import Fetching
+from core.swarm.words.outputs import Fetching
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import StateName

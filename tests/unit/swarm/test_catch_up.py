@@ -13,8 +13,8 @@ from core.swarm.catching_up.fetch import DONORS_MAX, Sinks
 from core.swarm.catching_up.state_choice import LISTEN_S, PEER_REST_MAX_S, STATE_REST_MAX_S, NewerState
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
-from core.swarm.words.fetched import CatchUpFailed
 from core.swarm.words.messages import StateAsk, StateOffer
+from core.swarm.words.outputs import CatchUpFailed
 from core.swarm.words.progress import ProgressReport, StateCopy
 from core.swarm.words.states import State, StateName
 from tests.sim.swarm.disk import MemoryFile

@@ -10,8 +10,8 @@ from core.base.machine import Received
 from core.base.trace import Trace
 from core.kept.state_files import DiskStateSink
 from core.swarm.catching_up.fetch import StateFetch
-from core.swarm.words.fetched import Fetched
 from core.swarm.words.messages import StateOffer
+from core.swarm.words.outputs import Fetched
 from tests.unit.swarm.test_fetch import NAME, peer, setup
 
 

@@ -25,8 +25,8 @@ from core.swarm.catching_up.donor import (
 )
 from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S, NOTHING_S, QUICK_S, WINDOW_CHUNKS, StateFetch
 from core.swarm.catching_up.state_donor import StateDonor
-from core.swarm.words.fetched import Fetched, FetchFailed, Fetching
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateDenied, StateDone, StateOffer
+from core.swarm.words.outputs import Fetched, FetchFailed, Fetching
 from core.swarm.words.states import StateName
 
 ME = PeerId(b"m" * 32)

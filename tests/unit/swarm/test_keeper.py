@@ -11,9 +11,9 @@ from core.swarm.catching_up.keeper import BUSIEST, COPY_S, REST, REST_MAX_S, RES
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
 from core.swarm.words.facts import StateKept, StateNotKept
-from core.swarm.words.fetched import CatchUpFailed, StateFetched
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
 from core.swarm.words.orders import CopyFailed, Keep
+from core.swarm.words.outputs import CatchUpFailed, StateFetched
 from core.swarm.words.states import StateName
 from tests.sim.swarm.disk import MemoryFile
 from tests.unit.swarm.stage import peer, report_of

@@ -21,8 +21,8 @@ from core.swarm.catching_up.replay import way
 from core.swarm.catching_up.state_choice import NewerState
 from core.swarm.catching_up.state_donor import StateDonor
 from core.swarm.presence.membership import Membership
-from core.swarm.words.fetched import MeansFetched, StateFetched
 from core.swarm.words.messages import ChunkGive, StateAsk, StateDenied
+from core.swarm.words.outputs import MeansFetched, StateFetched
 from core.swarm.words.states import StateName
 from tests.sim.swarm.disk import MemoryFile, ModelState
 from tests.sim.swarm.worker_settings import WorkerSettings

@@ -17,8 +17,8 @@ from core.swarm.catching_up.fetch import FileFetch
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import Catalogue, ShardEntry, ShardName
 from core.swarm.shards.shelf import ShardShelf
-from core.swarm.words.fetched import FetchFailed
 from core.swarm.words.messages import SHARD_FILES, ShardDenied, ShardOffer
+from core.swarm.words.outputs import FetchFailed
 from core.system.usage import on_disk
 from tests.blocks import counts_blocks, taken_bytes
 
