@@ -9,9 +9,8 @@ from core.base.trace import Trace
 from core.base.work import Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Stepped
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.state_choice import NewerState
-from core.swarm.epoch.contributing import Contributing
+from core.swarm.epoch.contributing import Contributing, TrainerWatch
 from core.swarm.epoch.grouping import Grouping
-from core.swarm.epoch.watch import TrainerWatch
 from core.swarm.presence.beacon import Beacon
 from core.swarm.presence.membership import SILENT_S
 from core.swarm.rounds.rounds import Rounds, RoundVectors

@@ -17,7 +17,7 @@ from core.base.machine import Lost
 from core.base.work import Collect, Collected, Evaluate, Evaluated, Loaded, Stepped
 from core.dht.events import Found
 from core.dht.messages import Record
-from core.swarm.epoch.watch import ANSWER_S
+from core.swarm.epoch.contributing import ANSWER_S
 from core.swarm.words import orders
 from core.swarm.words.answers import TrainerGone
 from core.swarm.words.epoch import Phase

@@ -13,7 +13,7 @@ from core.base.work import Collect, Collected, Go, Hold, Loaded, Release
 from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES
 from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S
 from core.swarm.catching_up.state_choice import LISTEN_S
-from core.swarm.epoch.watch import ANSWER_S
+from core.swarm.epoch.contributing import ANSWER_S
 from core.swarm.trainer_side import INFORMED_AFTER_S
 from core.swarm.words.answers import TrainerGone, TrainerReady
 from core.swarm.words.epoch import Phase
