@@ -24,10 +24,9 @@ from core.base.bounds import remember
 from core.base.contact import Observed
 from core.base.content import digest
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.problems import RemoteProblem, WireProblem
 from core.base.rate_limit import RateLimit
-from core.base.trace import Trace
 from core.base.wire import Message, Plane
 
 TELL_S: Final = 10.0

@@ -33,9 +33,8 @@ from core.averaging.outcome import Outcome, RoundFailed, RoundFinished, outcome_
 from core.averaging.penalties import NOTHING, Kind, Observations, Remembered
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.signing import Signing
-from core.base.trace import Trace
 from core.base.wire import Message
 
 LATE_MAX: Final = 64

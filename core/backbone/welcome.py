@@ -42,9 +42,9 @@ from core.backbone.revocations import household_mark, shut_out
 from core.backbone.signed_time import TIME_NONCE_BYTES, TIMES
 from core.backbone.ways.tickets import Tickets
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
 from core.base.rate_limit import RateLimit, household
-from core.base.trace import Trace
 from core.base.wire import PROTOCOL, Schema
 from core.net.limits.guarded_server import GuardedServer, listening_sockets
 from core.net.listening import ANY, ANY6

@@ -1,9 +1,10 @@
 """The one shape of every conversation in the swarm.
 
 A machine reads no clock, opens no socket and never sleeps.  `core/net` runs it on the real network, `tests/sim` in a
-simulated one; it cannot tell which.
+simulated one; it cannot tell which.  What it drops leaves a mark in a `Trace`, never a stack trace.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -123,3 +124,25 @@ class Composite(Generic[E]):
                 found = self._routes.get(type(event.message if isinstance(event, Received) else event))
                 concerned = [] if found is None else [found]
         return [output for machine in concerned for output in machine.handle(event, now)]
+
+
+class Trace:
+    """Counts of named marks such as `dht.drop.signature`; at most `LIMIT` names, so a stranger cannot make it grow."""
+
+    LIMIT = 1000
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def mark(self, name: str) -> None:
+        """Add one to the count of `name`."""
+        if name not in self._counts and len(self._counts) >= self.LIMIT:
+            name = "trace.overflow"
+        self._counts[name] += 1
+
+    def __getitem__(self, name: str) -> int:
+        return self._counts[name]
+
+    def counts(self) -> dict[str, int]:
+        """A copy of all counts, by name."""
+        return dict(sorted(self._counts.items()))

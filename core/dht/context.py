@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from random import Random
 
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.signing import Signer
-from core.base.trace import Trace
 from core.dht.cache import RecordCache
 from core.dht.memory import Memory
 from core.dht.neighbours import Neighbours

@@ -8,7 +8,7 @@ from core.base.back_off import BackOff
 from core.base.bounds import remember
 from core.base.contact import HOST_CHARACTERS_MAX, Contact
 from core.base.ids import Key, PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.bucket import TableChange
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.lookup import Lookup, LookupOptions

@@ -6,10 +6,9 @@ from typing import Any
 
 from core.base.contact import Contact, Observed
 from core.base.ids import Key, PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.rate_limit import RateLimit
 from core.base.signing import Signer, Verifier
-from core.base.trace import Trace
 from core.dht.bundles import append_ping, bundle_answers, bundle_requests
 from core.dht.cache import RecordCache
 from core.dht.context import DhtContext

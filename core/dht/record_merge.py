@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.base.ids import Key, PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.messages import MESSAGE_BYTES_MAX, Record
 from core.dht.pages import ANSWER_HEADER_BYTES, Claim
 from core.dht.records import Proofs, Tag, supersedes, tag_of

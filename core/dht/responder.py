@@ -5,7 +5,7 @@ from itertools import islice
 
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.cache import RecordCache
 from core.dht.messages import NODES_MAX, Answer, Cache, Fetch, Find, Get, Ping, Pong, Record, Request, Store, Stored
 from core.dht.pages import nodes_answer, records_answer, values_answer

@@ -16,8 +16,7 @@ from typing import Final
 from core.base.back_off import BackOff
 from core.base.bounds import remember
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.experts.grid import Place
 from core.experts.messages import WITHIN_MS_MAX, ExpertCall, ExpertDrop, ExpertRefused, ExpertReply
 from core.experts.queue import CallKind, CallRefusal

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.codecs.codec import Codec
 from core.experts.grid import Place
 from core.experts.messages import (

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.base.ids import PeerId
-from core.base.machine import Send, earliest
-from core.base.trace import Trace
+from core.base.machine import Send, Trace, earliest
 from core.nat.circuit_halves import ReceiveHalf, SendHalf
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.messages import WINDOW_BYTES_MAX, CircuitAck, CircuitData, CloseCircuit

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.nat.messages import PAYLOAD_BYTES_MAX, WINDOW_BYTES_MAX, CircuitAck
 
 ACK_BYTES: Final = 64 * 1024

@@ -7,9 +7,8 @@ from random import Random
 from typing import Final
 
 from core.base.ids import PeerId
-from core.base.machine import Send, earliest
+from core.base.machine import Send, Trace, earliest
 from core.base.rate_limit import TokenBucket
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput, RouteLost
 from core.nat.events import AddAddress, CircuitOpened, NatOutput

@@ -11,8 +11,7 @@ from typing import Final
 
 from core.base.bounds import remember
 from core.base.ids import PeerId
-from core.base.machine import Send, earliest
-from core.base.trace import Trace
+from core.base.machine import Send, Trace, earliest
 from core.nat.events import AddAddress, SendDatagramTo, TryDialBack
 from core.nat.messages import NONCE_BYTES, Address, DialBack, DialBackDatagram, DialBackResult
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from core.base.bounds import remember
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.wire import Message
 from core.nat.fair_queue import FairQueue
 from core.nat.messages import (

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.wire import Message
 from core.nat.circuits import CircuitFailed, Circuits, CircuitsOutput, PunchAgreed
 from core.nat.dial_back import DialBackService

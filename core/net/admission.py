@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.meter import Meter
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.net.identity.passes import PassVerifier
 from core.net.limits.pace import Pace
 from core.net.links.streams import PeerStream

@@ -18,7 +18,7 @@ from typing import Final
 from core.base.back_off import BackOff
 from core.base.bounds import remember
 from core.base.ids import AccountId, PeerId, account_of
-from core.base.trace import Trace
+from core.base.machine import Trace
 
 EXCLUDED_S: Final = 10.0
 """First exclusion of a peer, seconds: a round goes on without it, and it can be back for the next."""

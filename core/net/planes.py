@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.addresses.address_book import Address

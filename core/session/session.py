@@ -16,10 +16,9 @@ from core.authority.news import AuthorityDecided, AuthorityNews
 from core.authority.records import AuthorityRecords
 from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, short
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.base.meter import Meter
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.dht.events import Found, Learned
 from core.experts.messages import EXPERT_MESSAGES

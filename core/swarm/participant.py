@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 from core.api.snapshot import VOLUNTEER
 from core.averaging.matchmaking import Elsewhere, Silent
 from core.base.contact import Contact, Observed
-from core.base.machine import Composite, Lost, Machine, Received, Tick, earliest
+from core.base.machine import Composite, Lost, Machine, Received, Tick, Trace, earliest
 from core.base.meter import Meter
 from core.base.signing import Signer, Verifier
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.base.work import Collected, Evaluated, Progress
 from core.dht.events import Found, Learned, RecordStored

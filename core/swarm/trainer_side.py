@@ -4,8 +4,7 @@ from typing import Final
 
 from core.averaging.plan import STAGES_MAX
 from core.base.bounds import is_loss
-from core.base.machine import earliest
-from core.base.trace import Trace
+from core.base.machine import Trace, earliest
 from core.base.work import Collected, Evaluate, Evaluated, Go, Hold, Loaded, Progress, Stepped
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.state_choice import NewerState

@@ -35,9 +35,8 @@ from core.authority.roles import Moderator, Roles, read_roles
 from core.base.contact import Observed
 from core.base.content import digest
 from core.base.ids import PeerId
-from core.base.machine import Received, Send, Tick
+from core.base.machine import Received, Send, Tick, Trace
 from core.base.problems import Problem
-from core.base.trace import Trace
 from tests.sim.world.signing import SimSigner, SimVerifier
 
 PEERS: Final = 24

@@ -21,9 +21,9 @@ from core.backbone.desk_messages import GRANTS, AccountAnswer, AccountRequest, P
 from core.backbone.fresh_requests import SIGNED_S
 from core.backbone.link import Link
 from core.base.ids import PeerId, account_of
+from core.base.machine import Trace
 from core.base.problems import NotTrusted, Problem, ShutOut
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.joining.account import ask_account
 from core.joining.introduction import introduce, session_with, trusting

@@ -18,10 +18,10 @@ from core.backbone.link import Link
 from core.backbone.revocations import Revocation, Revocations, household_mark
 from core.backbone.welcome import ADMITTED_BURST
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.problems import Problem
 from core.base.rate_limit import RateLimit
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.joining import join as join_module
 from core.joining.introduction import trusting
 from core.net.identity.passes import PassRole

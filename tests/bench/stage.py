@@ -5,9 +5,8 @@ from typing import Any
 
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Machine
+from core.base.machine import Machine, Trace
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec
 from core.net.admission import Admission, HostOwner
 from core.net.clock import Clock

@@ -8,8 +8,7 @@ from random import SystemRandom
 from typing import Any
 
 from core.base.ids import PeerId
-from core.base.machine import Send
-from core.base.trace import Trace
+from core.base.machine import Send, Trace
 from core.base.wire import Message, MessageCodec
 from core.nat import peer_record as peer_records
 from core.nat.messages import NAT_MESSAGES

@@ -15,10 +15,9 @@ from msgspec import Meta
 from core.backbone.authority import Authority
 from core.base.contact import Observed
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.meter import Meter
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import Message, MessageCodec, Plane
 from core.nat.messages import NAT_MESSAGES
 from core.net.admission import Admission, HostOwner, LineUse

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.backbone.link import Link
+from core.base.machine import Trace
 from core.base.problems import NotTrusted, UserProblem
-from core.base.trace import Trace
 from core.control.client import ControlClient
 from core.engine.remembered.collaborations import Collaborations
 from core.joining.look import look

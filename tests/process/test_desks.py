@@ -20,9 +20,9 @@ from core.backbone.invitations import Invitation, InvitationUses, new_invitation
 from core.backbone.link import Link
 from core.backbone.log_copies import LogCopies
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.problems import NotTrusted
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.joining.introduction import Impostor
 from core.joining.join import JoinedCollaboration
 from core.joining.other_logs import copy_log

@@ -12,9 +12,8 @@ import pytest
 import torch
 
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.mixture import ExpertNumbers, ExpertOptimizer
-from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from core.experts.hosting import (
     ComputeBatch,

@@ -24,10 +24,10 @@ from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.link import Link, parse_link
 from core.backbone.signed_time import SignedTime
 from core.backbone.welcome import ADMITTED_BURST, WelcomeDesk
+from core.base.machine import Trace
 from core.base.manifest import AveragingNumbers, Manifest, sign_manifest
 from core.base.problems import BadInput, NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.joining.join import Joining
 from core.net.identity.issuers import Issuers

@@ -15,10 +15,10 @@ from core.api.verdict import Verdict, sentence
 from core.backbone.charter import Charter, read_charter_records, revoke
 from core.backbone.kept_pass import FILE, MANIFEST, RECORDS
 from core.backbone.link import Link, parse_link
+from core.base.machine import Trace
 from core.base.manifest import Manifest
 from core.base.problems import NoSpace, NotTrusted
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.joining import join
 from core.joining.introduction import Impostor
 from core.joining.join import JoinedCollaboration, Joining

@@ -13,8 +13,8 @@ from core.api.verdict import Verdict, sentence
 from core.backbone.charter import Charter
 from core.backbone.invitations import new_invitation, write_invitations
 from core.backbone.link import Link
+from core.base.machine import Trace
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import PROTOCOL
 from core.joining.look import LinkProblem, look
 from core.storage.paths import Home

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import core.net.listening as listening_module
+from core.base.machine import Trace
 from core.base.problems import BadInput, Busy
-from core.base.trace import Trace
 from core.nat.events import Dial, DialBackTried, LinkUp, SendDatagramTo, TryDialBack, Way
 from core.nat.messages import Address, Mirror, Mirrored
 from core.net.addresses.address_book import AddressBook

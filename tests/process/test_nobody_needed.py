@@ -25,9 +25,8 @@ from core.authority.records import AuthorityRecords
 from core.backbone.authority import Authority
 from core.backbone.charter import Charter, load_charter
 from core.backbone.kept_pass import RECORDS
-from core.base.machine import Send
+from core.base.machine import Send, Trace
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.net.admission import Admission, HostOwner
 from core.net.clock import Clock

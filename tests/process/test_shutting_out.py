@@ -15,9 +15,9 @@ from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.charter import Charter, read_charter_records, revoke, revoked_keys
 from core.backbone.link import Link
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.problems import NotTrusted, ShutOut
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.joining import join as joins
 from tests.process.test_joining import NOW, desk, found, joining
 

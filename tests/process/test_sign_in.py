@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from core.api.verdict import Verdict
+from core.base.machine import Trace
 from core.base.problems import NotTrusted, Problem
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.joining.refused import REFUSALS, SignInProblem
 from core.joining.sign_in import (
     ANSWER_BYTES_MAX,

@@ -10,8 +10,8 @@ import pytest
 import core.net.links.links as links_module
 from core.backbone import welcome
 from core.base.connection_limit import ConnectionLimit
+from core.base.machine import Trace
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.net.limits.guarded_server import CONNECTIONS_OF_ONE_MAX
 from tests.process.flood import flooded
 from tests.process.net_people import Peer, eventually, in_loop

@@ -9,7 +9,7 @@ import pytest
 
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.events import Found, RecordStored
 from core.dht.messages import Record
 from core.nat.events import AddressesChanged, LocalAddressesChanged, PeerWanted, PublicPeerFound, Way

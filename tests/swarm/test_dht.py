@@ -8,7 +8,7 @@ import pytest
 
 from core.base.contact import Contact
 from core.base.ids import PeerId, hashed_key
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, RecordStored
 from core.dht.messages import DHT_MESSAGES

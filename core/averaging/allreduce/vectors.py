@@ -12,8 +12,7 @@ from core.averaging.distances import DistanceBook
 from core.averaging.feedback import Carry
 from core.averaging.messages import Members
 from core.base.arrays import np
-from core.base.machine import Send
-from core.base.trace import Trace
+from core.base.machine import Send, Trace
 from core.base.wire import Message
 from core.codecs.codec import Codec, norm_of
 

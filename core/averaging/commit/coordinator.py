@@ -10,8 +10,7 @@ from core.averaging.commit.proof import Proof
 from core.averaging.commit.reports import Reports, quorum
 from core.averaging.failure_detector import FailureDetector, Stage, Timetable
 from core.averaging.messages import Commit, Members, Order, Status, to_bits
-from core.base.machine import earliest
-from core.base.trace import Trace
+from core.base.machine import Trace, earliest
 
 HEARTBEATS: Final = 3
 """Number of orders in one stall timeout."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from core.averaging.commit.proof import Proof
 from core.averaging.commit.reports import Reports
 from core.averaging.messages import Members
-from core.base.trace import Trace
+from core.base.machine import Trace
 
 APART_MOST: Final = 3
 """Number of reducers that can have lied about one member in a round: from how many it may differ and stay in it."""

@@ -50,9 +50,8 @@ from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.arrays import np
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
 
 
 class StageRounds:

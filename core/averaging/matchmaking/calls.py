@@ -32,9 +32,8 @@ from core.averaging.messages import GROUP_MAX
 from core.averaging.plan import Member, Plan
 from core.averaging.weights import claims_of, equal_bounds
 from core.base.ids import PeerId
-from core.base.machine import Send
+from core.base.machine import Send, Trace
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
 
 
 @dataclass(slots=True)

@@ -37,8 +37,7 @@ from core.averaging.matchmaking.calls import FollowedCall, LedCall, PlannedRound
 from core.averaging.messages import NONCE_BITS, Leaving
 from core.averaging.plan import Member, Plan
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 
 Outputs = list[Send[GroupMessage | Leaving] | Event]
 

@@ -21,9 +21,8 @@ from core.averaging.receipts.receipt import (
     is_signed,
 )
 from core.base.ids import AccountId, PeerId, account_of
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.signing import Signer, Verifier
-from core.base.trace import Trace
 
 CLOCKS_DIFFER_S: Final = 90.0
 """Seconds by which a signer's clock may differ: a minute, as a pass may be off by, and the time of one round."""

@@ -11,7 +11,7 @@ from random import SystemRandom
 from typing import Any, Final
 
 from core.base.ids import PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.engine.installation import Installation
 from core.nat.messages import Address
 from core.nat.peer_record import is_private

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.addresses.address_book import Address
 from core.net.addresses.hosts import is_literal
 

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from core.base.bounds import remember
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.problems import ProofProblem, WireProblem
 from core.base.rate_limit import household
-from core.base.trace import Trace
 from core.net.addresses.address_book import Address, AddressBook
 from core.net.addresses.hosts import is_literal
 from core.net.datagrams.envelope import Envelopes, Opened, PassRequested, UnknownPass, VerifiedDatagram, WrongTime

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from core.base.machine import Trace
 from core.base.problems import ProofProblem, WireProblem
 from core.base.rate_limit import household
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
 from core.net.addresses.address_book import Address as Place

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.addresses.address_book import Address
 
 BUFFER_BYTES: Final = 2 * 1024 * 1024

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from core.base.ids import PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.addresses.address_book import Address
 from core.net.addresses.hosts import is_literal
 from core.net.addresses.ports import REUSE, call

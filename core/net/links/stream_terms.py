@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.identity.passes import PassVerifier
 from core.net.identity.tls import Credentials
 from core.net.limits.pace import Pace

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from core.base.ids import PeerId, hashed_key
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.nat.peer_record import is_private
 from core.net.addresses.address_book import Address
 

@@ -8,9 +8,8 @@ from random import Random
 from typing import Final
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.base.state_header import LEDGER_BYTES_MAX
-from core.base.trace import Trace
 from core.swarm.catching_up.fetch import DONORS_MAX, Sinks, StateFetch
 from core.swarm.catching_up.ledger_reader import LedgerReader
 from core.swarm.catching_up.replay import MeansFetch

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from core.base.bounds import remember
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.problems import Problem
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.swarm.words.messages import ChunkAsk, FileMessages, StateAsk, StateDone
 from core.swarm.words.states import StateFile

@@ -16,9 +16,8 @@ from typing import Generic, Protocol, TypeVar
 
 from core.base.content import CHUNK_BYTES, digest, root_digest
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.problems import Problem
-from core.base.trace import Trace
 from core.swarm.words.messages import STATE_FILES, ChunkGive, FileMessages, StateDenied, StateDone, StateOffer
 from core.swarm.words.outputs import Fetched, FetchFailed, Fetching, Output
 from core.swarm.words.states import StateName

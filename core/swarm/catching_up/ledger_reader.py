@@ -8,10 +8,9 @@ from typing import Final
 
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick
+from core.base.machine import Lost, Received, Tick, Trace
 from core.base.problems import WireProblem
 from core.base.state_header import HEADER_BYTES_MAX, header_bytes, header_of
-from core.base.trace import Trace
 from core.swarm.catching_up.fetch import StateFetch
 from core.swarm.words.messages import ChunkGive, StateDenied, StateOffer
 from core.swarm.words.orders import LedgerRead

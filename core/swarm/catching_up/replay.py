@@ -10,10 +10,9 @@ from typing import Final
 
 from core.base.content import CHUNK_BYTES, DIGEST_BYTES
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, MARK_BYTES, StateHeader, header_of
-from core.base.trace import Trace
 from core.swarm.catching_up.fetch import StateFetch, StateSink
 from core.swarm.catching_up.ledger_reader import StateHead
 from core.swarm.words.messages import ChunkGive, StateDenied, StateDone, StateOffer

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.swarm.catching_up.donor import FileDonor, PastMembers
 from core.swarm.words.messages import STATE_FILES
 from core.swarm.words.states import StateFile

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.base.bounds import SAMPLES_MAX, is_loss
-from core.base.machine import earliest
-from core.base.trace import Trace
+from core.base.machine import Trace, earliest
 from core.base.work import Collect, Collected, Go, Progress, Release
 from core.swarm.epoch.grouping import Grouping
 from core.swarm.presence.membership import GOES_ON_S

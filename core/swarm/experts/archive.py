@@ -10,8 +10,7 @@ from random import Random
 from typing import Any, ClassVar, Final
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.dht.events import Found
 from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyOutput, ExpertKeeping, KeepingParts

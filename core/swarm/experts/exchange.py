@@ -11,8 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.wire import Message
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput

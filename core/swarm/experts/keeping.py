@@ -20,8 +20,7 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.node import DhtNode

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from core.api.snapshot import VOLUNTEER
 from core.base.ids import PeerId
-from core.base.machine import earliest
+from core.base.machine import Trace, earliest
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.dht.node import DhtNode

@@ -8,9 +8,8 @@ from typing import Final
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.records import decode_facts, encode_facts
 from core.base.ids import Key, PeerId
-from core.base.machine import earliest
+from core.base.machine import Trace, earliest
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.key_classes import Validator, classed_key, own_records
 from core.dht.node import DhtNode

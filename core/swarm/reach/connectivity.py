@@ -13,8 +13,7 @@ from typing import Any, Final, get_args
 from core.api.snapshot import BACKBONE
 from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.dht.events import Found, RecordStored
 from core.dht.events import Output as DhtOutput
 from core.dht.node import DhtNode

@@ -4,7 +4,7 @@ from core.averaging.butterfly import Butterfly
 from core.averaging.grid.grid import Grid
 from core.averaging.outcome import Outcome
 from core.averaging.plan import Plan
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.swarm.words.states import StateName
 
 

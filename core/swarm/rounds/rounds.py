@@ -37,9 +37,8 @@ from core.averaging.weights import EarnedSpeeds, counted_in
 from core.base.arrays import np
 from core.base.bounds import NORM_MAX
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick, earliest
+from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.signing import Signer, Signing, Verifier
-from core.base.trace import Trace
 from core.codecs.codec import norm_of
 from core.codecs.registry import FEEDBACK, codec_of
 from core.swarm.rounds.early_messages import EarlyMessages

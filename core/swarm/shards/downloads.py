@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.swarm.catching_up.fetch import FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardOutput, ShardStore

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.rate_limit import RateLimit
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.swarm.catching_up.donor import FileDonor
 from core.swarm.catching_up.fetch import WINDOW_CHUNKS

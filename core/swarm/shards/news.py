@@ -6,9 +6,8 @@ from random import Random
 from typing import Final
 
 from core.base.ids import Key, PeerId
-from core.base.machine import earliest
+from core.base.machine import Trace, earliest
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.swarm.shards.holder_book import HolderBook

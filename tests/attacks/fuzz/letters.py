@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from core.base.machine import Trace
 from core.base.problems import ProofProblem, WireProblem
-from core.base.trace import Trace
 from core.net.datagrams.envelope import DATAGRAM_BYTES_MAX, DOMAIN, ENVELOPE, HASH_BYTES, NONCE_BYTES
 from core.net.limits.pace import Pace
 from core.net.links.handshake import Handshake

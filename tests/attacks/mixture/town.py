@@ -17,9 +17,8 @@ import numpy as np
 import torch
 
 from core.base.ids import Key, PeerId
-from core.base.machine import Received, Send, Tick
+from core.base.machine import Received, Send, Tick, Trace
 from core.base.mixture import ExpertNumbers, ExpertOptimizer
-from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from core.dht.events import Found
 from core.dht.messages import Record

@@ -23,11 +23,10 @@ from core.base.arrays import np
 from core.base.contact import Contact
 from core.base.content import digest
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Lost, Received, Tick, earliest
+from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.base.manifest import AveragingNumbers
 from core.base.recipe import AMONG_STRANGERS
 from core.base.signing import Ed25519Verifier
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.net.clock import Clock
 from core.session.session import Session

@@ -15,8 +15,8 @@ import msgspec
 
 from core.base.contact import Contact
 from core.base.ids import Key, hashed_key
+from core.base.machine import Trace
 from core.base.signing import Ed25519Verifier
-from core.base.trace import Trace
 from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import DHT_MESSAGES
 from core.dht.node import DhtNode, Put

@@ -24,10 +24,9 @@ import numpy as np
 import psutil
 
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.mixture import ExpertNumbers
 from core.base.problems import Problem
-from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from core.experts.hosting import ComputeBatch, ExpertHost, ExpertHosted, ExpertKept, ExpertLost, HostFact, HostLimits
 from core.experts.messages import ExpertCall, ExpertRefused, ExpertReply, rows_that_fit

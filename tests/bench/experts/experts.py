@@ -19,10 +19,9 @@ import numpy as np
 import psutil
 
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.mixture import ExpertNumbers
 from core.base.problems import Problem
-from core.base.trace import Trace
 from core.cli.parsing.options import whole
 from core.codecs.registry import codec_of
 from core.experts.hosting import ComputeBatch, ExpertHost, ExpertHosted, ExpertKept, ExpertLost, HostFact, HostLimits

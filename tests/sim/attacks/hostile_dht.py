@@ -6,8 +6,8 @@ from typing import Any
 
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId, hashed_key
+from core.base.machine import Trace
 from core.base.signing import Verifier
-from core.base.trace import Trace
 from core.dht.node import DhtNode
 from core.dht.settings import DhtSettings
 from tests.sim.attacks.liars import Gang, Liar, Lie

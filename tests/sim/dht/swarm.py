@@ -6,8 +6,7 @@ from typing import Any
 
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId
-from core.base.machine import Received
-from core.base.trace import Trace
+from core.base.machine import Received, Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Joined, RecordStored
 from core.dht.messages import DHT_MESSAGES, Bundled, Record

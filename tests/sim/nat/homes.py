@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from core.base.ids import PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.nat.events import DialEnded, Punch, Way
 from core.nat.messages import Address
 from core.nat.relay import RelaySettings

@@ -22,8 +22,8 @@ from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId
+from core.base.machine import Trace
 from core.base.manifest import AveragingNumbers
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.codecs.registry import codec_of
 from tests.sim.world.links import LinkSettings

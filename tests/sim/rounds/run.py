@@ -13,8 +13,7 @@ from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.messages import Mean, Part
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.codecs.registry import codec_of
 from tests.sim.rounds.fleet_plan import RoundTask
 from tests.sim.rounds.network import NetworkSettings, SimulatedLines

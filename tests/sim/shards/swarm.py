@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from core.base.ids import Key, PeerId
+from core.base.machine import Trace
 from core.base.signing import SIGNATURE_BYTES
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found
 from core.dht.messages import Record

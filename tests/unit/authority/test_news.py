@@ -27,9 +27,8 @@ from core.authority.news import (
 from core.authority.records import AuthorityRecords, read_bundle
 from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.base.machine import Received, Send, Tick
+from core.base.machine import Received, Send, Tick, Trace
 from core.base.signing import Ed25519Verifier
-from core.base.trace import Trace
 from tests.unit.authority.people import FOUNDER, SEAL, decided, founders, known, town
 from tests.unit.net.people import NOW, RUN, id_of, keys
 

@@ -16,9 +16,8 @@ from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, Plan, Rates
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.manifest import AveragingNumbers
-from core.base.trace import Trace
 from tests.unit.averaging.pump import Pump, peer_ids
 
 RUN = b"r" * 32

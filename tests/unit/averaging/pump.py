@@ -20,10 +20,9 @@ from core.averaging.matchmaking.plans import make_plan as publish
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.plan import Member, Plan
 from core.base.ids import Key, PeerId, hashed_key
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.manifest import AveragingNumbers
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.codecs.registry import codec_of
 

@@ -20,9 +20,8 @@ from core.averaging.receipts.receipt import (
     check_receipt,
 )
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.signing import Ed25519Verifier, KeyPair
-from core.base.trace import Trace
 from core.base.wire import CONTROL_BYTES_MAX, MessageCodec
 from tests.sim.world.signing import SimSigner, SimVerifier
 from tests.unit.averaging.pump import Pump, make_plan

@@ -14,8 +14,7 @@ from core.averaging.messages import Commit, Mean, Open, Order, Status, to_bits
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.wire import Message
 from core.codecs.registry import codec_of
 from tests.unit.averaging.liars import corrupt, ends

@@ -14,8 +14,7 @@ from core.averaging.commit.fingerprints import plan_name
 from core.averaging.messages import Commit, Leaving, Mean, Open, Order, Part, Status
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Tick, Trace
 from core.codecs.registry import CODEC_NAMES, CODECS, codec_of
 from tests.unit.averaging.pump import Pump, Round, make_plan
 

@@ -14,7 +14,7 @@ from core.averaging.aggregators import AGGREGATORS, CenteredClip, PartFacts
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.plan import Plan, leveled
 from core.averaging.weights import LEAD
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.codecs.registry import codec_of
 from tests.unit.averaging.pump import Round, make_plan
 

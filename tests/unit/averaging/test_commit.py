@@ -14,8 +14,7 @@ from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Commit, Members, Status, to_bits
 from core.averaging.outcome import RoundFinished
 from core.base.ids import PeerId
-from core.base.machine import Received
-from core.base.trace import Trace
+from core.base.machine import Received, Trace
 from tests.unit.averaging.liars import ends
 from tests.unit.averaging.pump import Pump, Round, make_plan
 

@@ -16,7 +16,7 @@ from core.averaging.distances import (
     apart,
 )
 from core.base.ids import PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import Round, make_plan
 

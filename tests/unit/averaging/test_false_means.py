@@ -12,7 +12,7 @@ from core.averaging.allreduce.vectors import Vectors
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.outcome import RoundFinished
 from core.averaging.penalties import Kind
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.codecs.registry import codec_of
 from tests.unit.averaging.liars import ends
 from tests.unit.averaging.pump import Round, make_plan

@@ -15,8 +15,7 @@ from core.averaging.messages import Commit, Mean, Open, Part
 from core.averaging.outcome import Outcome, RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Received
-from core.base.trace import Trace
+from core.base.machine import Received, Trace
 from core.codecs.registry import codec_of
 from core.swarm.rounds.in_doubt import InDoubtRound, state_after
 from tests.unit.averaging.pump import Pump, make_plan

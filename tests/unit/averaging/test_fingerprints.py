@@ -16,8 +16,7 @@ from core.averaging.commit.fingerprints import VOTES_MAX, Fingerprints, plan_nam
 from core.averaging.messages import Commit, Mean, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Received, Send, Tick, Trace
 from core.codecs.registry import CODECS
 from tests.unit.averaging.liars import corrupt, ends, finished
 from tests.unit.averaging.pump import Pump, Round, make_plan

@@ -7,7 +7,7 @@ import pytest
 from core.averaging.allreduce.share_map import ShareMap
 from core.averaging.butterfly import Butterfly, RoundInput
 from core.averaging.outcome import Outcome, RoundFinished
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import Round, make_plan
 

@@ -20,10 +20,9 @@ from core.averaging.matchmaking.matchmaker import Matchmaker
 from core.averaging.messages import ROUND_MESSAGES
 from core.averaging.penalties import Penalties
 from core.averaging.plan import Member, PairLimit, Rates
-from core.base.machine import Lost, Received, Tick
+from core.base.machine import Lost, Received, Tick, Trace
 from core.base.manifest import AveragingNumbers
 from core.base.signing import Ed25519Verifier, Signing
-from core.base.trace import Trace
 from core.base.wire import Message
 from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import make_plan, with_keys

@@ -14,9 +14,9 @@ from core.averaging.matchmaking.plans import PlanRequest
 from core.averaging.matchmaking.plans import make_plan as publish
 from core.averaging.outcome import RoundFinished
 from core.averaging.plan import Member, Rates
+from core.base.machine import Trace
 from core.base.manifest import AveragingNumbers
 from core.base.problems import RemoteProblem
-from core.base.trace import Trace
 from core.codecs.registry import CODEC_NAMES, FEEDBACK, codec_of
 from tests.unit.averaging.pump import Pump, peer_ids
 

@@ -11,7 +11,7 @@ from core.averaging.allreduce.vectors import RoundContext, Vectors
 from core.averaging.butterfly import RoundInput
 from core.averaging.failure_detector import Timetable
 from core.averaging.messages import Part, from_bits
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.codecs.registry import CODECS
 from tests.unit.averaging.pump import make_plan
 

@@ -15,8 +15,7 @@ from core.averaging.commit.fingerprints import Fingerprints, plan_name
 from core.averaging.messages import Mean, Status
 from core.averaging.outcome import RoundFailed
 from core.averaging.penalties import Kind
-from core.base.machine import Send
-from core.base.trace import Trace
+from core.base.machine import Send, Trace
 from core.codecs.registry import CODECS
 from tests.unit.averaging.liars import corrupt, ends, finished
 from tests.unit.averaging.pump import Round, make_plan

@@ -17,9 +17,8 @@ from core.averaging.messages import Commit, Mean, Order, Status
 from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.penalties import Kind
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.signing import Ed25519Verifier, Signing
-from core.base.trace import Trace
 from core.codecs.registry import codec_of
 from tests.unit.averaging.clipped import LIAR, LIES, Lying, Rows, clipped_round, honest_ends, others, true_means
 from tests.unit.averaging.liars import corrupt, ends, telling

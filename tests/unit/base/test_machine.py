@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from core.base.ids import PeerId, distance, hashed_key, node_key
-from core.base.machine import Composite, Lost, Received, Send, Tick, earliest
-from core.base.trace import Trace
+from core.base.machine import Composite, Lost, Received, Send, Tick, Trace, earliest
 
 PEER = PeerId(b"p" * 32)
 

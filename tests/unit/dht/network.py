@@ -9,8 +9,7 @@ from typing import Any
 
 from core.base.contact import Contact, Observed
 from core.base.ids import Key, PeerId, distance, node_key
-from core.base.machine import Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Received, Send, Tick, Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Learned, RecordStored
 from core.dht.messages import (

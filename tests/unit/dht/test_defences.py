@@ -7,9 +7,8 @@ import pytest
 
 from core.base.contact import Contact
 from core.base.ids import hashed_key
-from core.base.machine import Received
+from core.base.machine import Received, Trace
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, RecordStored
 from core.dht.key_classes import classed_key

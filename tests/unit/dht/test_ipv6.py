@@ -4,7 +4,7 @@ import pytest
 
 from core.base.contact import Contact
 from core.base.ids import Key, PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.neighbours import Neighbours, PeerAddresses
 from core.dht.settings import DhtSettings
 from core.dht.space import point, position

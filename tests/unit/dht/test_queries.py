@@ -2,7 +2,7 @@ from random import Random
 
 import pytest
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.messages import Nodes, Ping, Pong
 from core.dht.queries import Queries
 from core.dht.settings import ClientMode

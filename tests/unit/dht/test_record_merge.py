@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.ids import hashed_key
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.messages import Record
 from core.dht.pages import Claim, record_bytes
 from core.dht.record_merge import RecordMerge

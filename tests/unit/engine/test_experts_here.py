@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from app.ending import PATIENCE_MS
+from core.base.machine import Trace
 from core.base.mixture import ExpertNumbers
-from core.base.trace import Trace
 from core.cli.engine.control import QUIT_S
 from core.codecs.registry import codec_of
 from core.engine import experts_here

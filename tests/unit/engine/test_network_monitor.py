@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.base.ids import PeerId, hashed_key
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.engine.network import network_monitor as module
 from core.engine.network.network_monitor import LanNeighbours, NetworkMonitor, SensedNetwork, outer_address
 from core.nat.messages import Address

@@ -9,7 +9,7 @@ import pytest
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.data_desk import KeptAsk, NextAnswer, NextAsk
 from core.base.ids import PeerId
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.engine.text.shard_sharing import SharedShards
 from core.kept.shard_files import DiskShardStore
 from core.swarm.catching_up.donor import PastMembers

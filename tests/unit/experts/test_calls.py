@@ -9,8 +9,7 @@ from typing import ClassVar
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.experts.calls import BUSY_S, HOSTS_MAX, REFUSALS_MAX, WINDOW, CallAnswered, CallLapsed, ExpertAsk, ExpertCalls
 from core.experts.grid import ExpertGrid
 from core.experts.messages import ExpertCall, ExpertDrop, ExpertRefused, ExpertReply

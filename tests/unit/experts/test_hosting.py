@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.base.wire import MessageCodec
 from core.codecs.registry import CODECS
 from core.experts.hosting import (

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Received
+from core.base.machine import Received, Trace
 from core.base.problems import WireProblem
-from core.base.trace import Trace
 from core.base.wire import BULK_BYTES_MAX, CONTROL_BYTES_MAX, MessageCodec
 from core.codecs.registry import CODECS
 from core.experts.hosting import BatchComputed, ComputeBatch, ExpertHost, ExpertHosted, HostLimits

@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from core.base.ids import PeerId
-from core.base.machine import Send
-from core.base.trace import Trace
+from core.base.machine import Send, Trace
 from core.nat.circuit_endpoint import CircuitEndpoint, RouteLost
 from core.nat.events import CircuitBytes, CircuitEnded, CircuitRoom
 from core.nat.messages import CircuitData

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Send
-from core.base.trace import Trace
+from core.base.machine import Send, Trace
 from core.nat.dial_back import (
     ANSWER_S,
     IPV6_FIRST_S,

@@ -3,8 +3,7 @@
 from typing import Any
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.nat.messages import (
     AcceptCircuit,
     CircuitAccepted,

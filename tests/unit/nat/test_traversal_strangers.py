@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.nat.circuits import ASKS_BURST
 from core.nat.dials import PUNCHES_FOR_OTHERS_MAX
 from core.nat.events import (

@@ -5,8 +5,8 @@ from itertools import count
 
 from core.backbone.authority import Authority
 from core.base.ids import PeerId, account_of, hashed_key
+from core.base.machine import Trace
 from core.base.signing import KeyPair
-from core.base.trace import Trace
 from core.net.datagrams.envelope import Envelopes
 from core.net.identity.passes import PassVerifier, pass_request
 from core.net.identity.tls import Credentials

@@ -3,7 +3,7 @@
 import pytest
 
 from core.base.ids import PeerId, account_of
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net import failed_peers
 from core.net.failed_peers import EXCLUDED_MAX_S, EXCLUDED_S, PEERS_MIN, WINDOW_S, FailedPeers
 from tests.sim.probes import reachable_bytes

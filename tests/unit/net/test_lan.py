@@ -10,7 +10,7 @@ import pytest
 from zeroconf import ServiceStateChange
 
 from core.base.ids import hashed_key
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.router import lan
 from core.net.router.lan import LanDiscovery, group_tag, is_near, own_addresses, peer_tag
 from tests.unit.net.people import keys

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import core.net.addresses.name_resolver as module
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.addresses.address_book import Address
 from core.net.addresses.name_resolver import LOOKUPS_MAX, NameResolver
 

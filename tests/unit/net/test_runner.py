@@ -8,8 +8,7 @@ import pytest
 
 from core.base.contact import Observed
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.wire import Message, MessageCodec
 from core.nat.events import LinkUp, Way
 from core.net.clock import Clock

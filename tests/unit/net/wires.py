@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.net.identity.passes import Pass
 from core.net.identity.tls import Credentials, SecureChannel
 from core.net.limits.pace import Pace

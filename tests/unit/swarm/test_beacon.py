@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.base.ids import PeerId
+from core.base.machine import Trace
 from core.base.signing import Ed25519Verifier, KeyPair
-from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record

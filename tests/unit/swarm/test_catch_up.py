@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from core.base.bounds import FOLLOWED_EPOCH_MAX
-from core.base.machine import Lost, Received, Send
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Trace
 from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES, CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import DONORS_MAX, Sinks

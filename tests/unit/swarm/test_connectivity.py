@@ -7,9 +7,8 @@ import pytest
 
 from core.base.contact import Contact, Observed
 from core.base.ids import PeerId, hashed_key
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.manifest import AveragingNumbers
-from core.base.trace import Trace
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.nat.events import (

@@ -6,8 +6,7 @@ from random import Random
 import pytest
 
 from core.base.content import CHUNK_BYTES
-from core.base.machine import Received
-from core.base.trace import Trace
+from core.base.machine import Received, Trace
 from core.kept.state_files import DiskStateSink
 from core.swarm.catching_up.fetch import StateFetch
 from core.swarm.words.messages import StateOffer

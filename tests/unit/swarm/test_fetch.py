@@ -7,9 +7,8 @@ import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.problems import NoSpace, Problem
-from core.base.trace import Trace
 from core.swarm.catching_up.donor import (
     CHUNK_S,
     GUEST_SILENCE_S,

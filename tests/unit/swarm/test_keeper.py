@@ -2,8 +2,7 @@
 
 from random import Random
 
-from core.base.machine import Lost, Received, Send
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Trace
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks

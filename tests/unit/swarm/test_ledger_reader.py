@@ -10,8 +10,7 @@ from safetensors.numpy import save
 
 from core.base.content import CHUNK_BYTES
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
-from core.base.trace import Trace
+from core.base.machine import Received, Send, Trace
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.ledger_reader import READ_INTERVAL_S, LedgerReader
 from core.swarm.catching_up.state_donor import StateDonor

@@ -7,7 +7,7 @@ import pytest
 from core.averaging.bandwidth.book import LineBook
 from core.averaging.bandwidth.records import LineFacts, encode_facts
 from core.averaging.plan import Rates
-from core.base.trace import Trace
+from core.base.machine import Trace
 from core.dht.events import Found
 from core.dht.node import DhtNode
 from core.dht.records import sign_record

@@ -10,10 +10,9 @@ import pytest
 
 from core.base.content import digest
 from core.base.ids import PeerId
-from core.base.machine import Received, Send
+from core.base.machine import Received, Send, Trace
 from core.base.problems import WireProblem
 from core.base.state_header import ANCESTORS_MAX, METADATA, StateHeader, header_of
-from core.base.trace import Trace
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import Sinks

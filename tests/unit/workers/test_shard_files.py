@@ -9,9 +9,8 @@ import pytest
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
-from core.base.machine import Received
+from core.base.machine import Received, Trace
 from core.base.problems import Damaged
-from core.base.trace import Trace
 from core.kept.shard_files import DiskShardStore, is_shard, seeds_in
 from core.swarm.catching_up.fetch import FileFetch
 from core.swarm.shards.holder_book import HolderBook

@@ -6,8 +6,7 @@ from random import Random
 import numpy as np
 
 from core.base.ids import PeerId
-from core.base.machine import Lost, Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.codecs.registry import codec_of
 from core.dht.events import Found
 from core.dht.messages import Record

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Received
-from core.base.trace import Trace
+from core.base.machine import Received, Trace
 from core.dht.messages import Record
 from core.experts.grid import ExpertGrid
 from core.kept.state_files import DiskStateFile, DiskStateSink

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from core.base.ids import PeerId
-from core.base.machine import Lost
-from core.base.trace import Trace
+from core.base.machine import Lost, Trace
 from core.dht.cache import RecordCache
 from core.dht.events import Found
 from core.dht.messages import Record

@@ -6,8 +6,7 @@ from typing import Any
 
 from core.base.content import CHUNK_BYTES, chunk_digests, root_digest
 from core.base.ids import PeerId
-from core.base.machine import Received, Send, Tick
-from core.base.trace import Trace
+from core.base.machine import Received, Send, Tick, Trace
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.swarm.catching_up.donor import PastMembers
