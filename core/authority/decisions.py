@@ -8,9 +8,8 @@ from msgspec import Meta
 
 from core.authority.documents import BODY_BYTES_MAX
 from core.base.bounds import Epoch
-from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
-from core.base.ids import AccountId, PeerId, account_of
+from core.base.ids import AccountId, Peer32, PeerId, account_of
 from core.base.state_header import ORIGIN_BYTES
 from core.base.wire import Schema
 

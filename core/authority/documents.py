@@ -12,9 +12,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.contact import Peer32
 from core.base.content import digest
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 from core.base.wire import Schema
 

@@ -8,8 +8,7 @@ from msgspec import Meta
 
 from core.authority.decisions import Second, Words
 from core.authority.documents import BODY_BYTES_MAX, Document, DocumentSeal
-from core.base.contact import Peer32
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.problems import ProofProblem
 from core.base.wire import Schema
 

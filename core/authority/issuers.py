@@ -14,8 +14,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.contact import Peer32
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.problems import BadInput, quoted
 
 ISSUERS_MAX: Final = 8

@@ -21,9 +21,8 @@ from core.authority.decisions import Decisions
 from core.authority.documents import BODY_BYTES_MAX, MARK_BYTES, Document
 from core.authority.records import AuthorityRecords, read_bundle
 from core.base.bounds import remember
-from core.base.contact import Observed
 from core.base.content import digest
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.problems import RemoteProblem, WireProblem
 from core.base.rate_limit import RateLimit

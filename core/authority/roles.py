@@ -13,9 +13,8 @@ from msgspec import Meta
 from core.api.moderation import FOUNDER_NAME
 from core.authority.documents import BODY_BYTES_MAX, MODERATORS_MAX, Document
 from core.authority.issuers import ISSUERS_MAX, Issuer, check_issuers, issuing
-from core.base.contact import Peer32
 from core.base.content import DIGEST_BYTES
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.problems import BadInput, ProofProblem, WireProblem
 from core.base.wire import Schema
 

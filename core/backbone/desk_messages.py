@@ -11,8 +11,7 @@ from core.api.moderation import CopiesView
 from core.authority.audit import AuditLine
 from core.authority.decisions import GoBack
 from core.authority.records import BUNDLE_BYTES_MAX
-from core.base.contact import HOST_CHARACTERS_MAX, Peer32
-from core.base.ids import PeerId
+from core.base.ids import HOST_CHARACTERS_MAX, Peer32, PeerId
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Schema
 from core.net.identity.passes import PASS_BYTES_MAX

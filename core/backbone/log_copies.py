@@ -18,8 +18,7 @@ from core.authority.issuers import Issuer
 from core.authority.records import AuthorityRecords
 from core.backbone.admission_log import AdmissionLog
 from core.backbone.admitted import Admitted, given
-from core.base.contact import Peer32
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.problems import NotTrusted, ProofProblem
 from core.base.signing import SIGNATURE_BYTES, Ed25519Verifier, KeyPair
 from core.base.wire import PROTOCOL, Schema

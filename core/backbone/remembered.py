@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from core.api.joined import LETTERS_MAX
 from core.backbone.link import PLACES_MAX
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.problems import Damaged, Problem
 from core.base.signing import SEED_BYTES, KeyPair
 from core.system.atomic_files import read_bounded, set_aside, write_atomic

@@ -1,8 +1,12 @@
-"""Names of peers, and the distance between names (Kademlia's XOR metric)."""
+"""Peers: their names, the distance between names (Kademlia's XOR metric), and the addresses where they are reached."""
 
 import base64
 import hashlib
-from typing import NewType
+from dataclasses import dataclass
+from typing import Annotated, Final, NewType
+
+import msgspec
+from msgspec import Meta
 
 PeerId = NewType("PeerId", bytes)
 """A peer is its raw Ed25519 public key: 32 bytes."""
@@ -55,3 +59,34 @@ def fingerprint(key: bytes) -> str:
     """The beginning of a public key as people compare it over the telephone: 8 groups of 4 letters."""
     letters = key[:FINGERPRINT_BYTES].hex()
     return " ".join(letters[at : at + 4] for at in range(0, len(letters), 4))
+
+
+HOST_CHARACTERS_MAX: Final = 60
+"""Upper bound on an address as text: an IPv6 address with its zone has fewer."""
+
+Peer32 = Annotated[bytes, Meta(min_length=PEER_ID_BYTES, max_length=PEER_ID_BYTES)]
+
+
+class Contact(msgspec.Struct, frozen=True, array_like=True):
+    """A peer and its address.  `host` is an IP address as text."""
+
+    peer: Peer32
+    host: Annotated[str, Meta(min_length=1, max_length=HOST_CHARACTERS_MAX)]
+    port: Annotated[int, Meta(ge=1, le=65535)]
+
+    @property
+    def peer_id(self) -> PeerId:
+        """The peer's id as the type that names peers."""
+        return PeerId(self.peer)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The host saw a verified datagram of `peer` come from this address.
+
+    The host hands it to the machine just before the first message of each sender, and again when the address changes.
+    """
+
+    peer: PeerId
+    host: str
+    port: int

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.base.contact import Contact
-from core.base.ids import KEY_BYTES, PeerId
+from core.base.ids import KEY_BYTES, Contact, PeerId
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings
 from core.dht.space import position

@@ -7,8 +7,7 @@ address.  A hostile peer misleads at most the path that meets it, and the result
 from collections.abc import Iterable
 from dataclasses import replace
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.dht.lookup import Lookup, LookupOptions
 from core.dht.space import point, position
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from core.base.contact import Contact
-from core.base.ids import Key
+from core.base.ids import Contact, Key
 from core.base.machine import Send
 from core.dht.messages import Record
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.dht.prefixes import PrefixCounts
 from core.dht.space import point, position
 

@@ -4,8 +4,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from core.base.bounds import remember
-from core.base.contact import Contact
-from core.base.ids import Key
+from core.base.ids import Contact, Key
 from core.dht.messages import Record
 from core.dht.records import Tag, supersedes, tag_of
 

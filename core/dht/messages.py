@@ -12,8 +12,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from core.base.contact import Contact
-from core.base.ids import KEY_BYTES, PEER_ID_BYTES, PeerId
+from core.base.ids import KEY_BYTES, PEER_ID_BYTES, Contact, PeerId
 from core.base.signing import SIGNATURE_BYTES
 from core.base.wire import Message, Plane
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from core.base.back_off import BackOff
 from core.base.bounds import remember
-from core.base.contact import HOST_CHARACTERS_MAX, Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import HOST_CHARACTERS_MAX, Contact, Key, PeerId
 from core.base.machine import Trace
 from core.dht.bucket import TableChange
 from core.dht.disjoint_lookup import DisjointLookup

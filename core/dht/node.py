@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from core.base.contact import Contact, Observed
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, Observed, PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.rate_limit import RateLimit
 from core.base.signing import Signer, Verifier

@@ -7,7 +7,7 @@ runner does that for all operations.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.lookup import Lookup
 from core.dht.messages import PAD, Answer, Find, Nodes, Request

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.dht.messages import (
     INDEX_ENTRY_BYTES,
     NODES_MAX,

@@ -15,8 +15,7 @@ from random import Random
 from msgspec.structs import replace
 
 from core.base.bounds import remember
-from core.base.contact import Contact
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.base.machine import Trace
 from core.dht.messages import ANSWER_TO, QUERY_BITS, Answer, Request
 from core.dht.operations import Operation

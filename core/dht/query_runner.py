@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.base.machine import Send, earliest
 from core.dht.bucket import TableChange
 from core.dht.events import Learned, Output

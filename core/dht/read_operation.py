@@ -2,8 +2,7 @@
 
 from collections import Counter, deque
 
-from core.base.contact import Contact
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.lookup import Lookup
 from core.dht.messages import PAD, Answer, Fetch, Get, Records, Request, Values

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.dht.context import DhtContext
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found, Output, RecordStored

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from itertools import islice
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.base.machine import Trace
 from core.dht.cache import RecordCache
 from core.dht.messages import NODES_MAX, Answer, Cache, Fetch, Find, Get, Ping, Pong, Record, Request, Store, Stored

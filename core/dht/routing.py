@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from heapq import nsmallest
 from random import Random
 
-from core.base.contact import Contact
-from core.base.ids import KEY_BYTES, Key, PeerId
+from core.base.ids import KEY_BYTES, Contact, Key, PeerId
 from core.dht.bucket import FAR_BUCKETS, Entry, KBucket, TableChange
 from core.dht.prefixes import PrefixCounts
 from core.dht.settings import DhtSettings

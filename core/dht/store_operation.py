@@ -3,8 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
-from core.base.contact import Contact
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.dht.messages import Answer, Cache, Record, Request, Store, Stored
 from core.dht.operations import Ask, FindNode, Operation
 from core.dht.space import point, position

@@ -16,8 +16,7 @@ from msgspec import Meta
 from core.api.snapshot import CurvePoint
 from core.averaging.weights import LEAD
 from core.base.bounds import EPOCH_MAX, Epoch, Loss
-from core.base.contact import Peer32
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.base.problems import WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.base.wire import Schema

@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.base.contact import Peer32
-from core.base.ids import PeerId
+from core.base.ids import Peer32, PeerId
 from core.ledger.credits import COUNT_MAX
 from core.ledger.ledger import ROWS_MAX, LedgerRow
 from core.system.atomic_files import read_bounded, set_aside, write_atomic

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from core.base.contact import HOST_CHARACTERS_MAX, Peer32
+from core.base.ids import HOST_CHARACTERS_MAX, Peer32
 from core.base.wire import Message, Plane
 
 CIRCUIT_BYTES: Final = 16

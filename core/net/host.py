@@ -86,7 +86,7 @@ class Host:
     the peer its conversation (`core.net.failed_peers`); otherwise the host stops, and `run` raises it.
 
     Args:
-        machine: Handles Received, Tick, Lost and `core.base.contact.Observed`.
+        machine: Handles Received, Tick, Lost and `core.base.ids.Observed`.
         admission: Lets this peer in, and others to it.
         codec: Every message that may arrive.
         clock: The process's clock.

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Received, Send, Trace
 from core.base.problems import WireProblem
 from core.base.wire import Message, MessageCodec

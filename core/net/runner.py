@@ -5,9 +5,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from core.base.contact import Observed
 from core.base.content import digest
-from core.base.ids import PeerId, short
+from core.base.ids import Observed, PeerId, short
 from core.base.machine import Lost, Machine, Received, Send, Tick
 from core.nat.events import LinkUp
 from core.net.clock import Clock

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from core.authority.news import AuthorityDecided, AuthorityNews
 from core.authority.records import AuthorityRecords
-from core.base.contact import Contact, Observed
-from core.base.ids import PeerId, short
+from core.base.ids import Contact, Observed, PeerId, short
 from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.base.meter import Meter
 from core.base.problems import RemoteProblem

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from core.api.snapshot import VOLUNTEER
 from core.averaging.matchmaking import Elsewhere, Silent
-from core.base.contact import Contact, Observed
+from core.base.ids import Contact, Observed
 from core.base.machine import Composite, Lost, Machine, Received, Tick, Trace, earliest
 from core.base.meter import Meter
 from core.base.signing import Signer, Verifier

@@ -32,9 +32,8 @@ from core.authority.holds import HeldPerson
 from core.authority.news import AuthorityDecided, AuthorityNews, RecordsGiven, RecordsNumber
 from core.authority.records import AuthorityRecords, read_bundle
 from core.authority.roles import Moderator, Roles, read_roles
-from core.base.contact import Observed
 from core.base.content import digest
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Received, Send, Tick, Trace
 from core.base.problems import Problem
 from tests.sim.world.signing import SimSigner, SimVerifier

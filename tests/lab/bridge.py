@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Lost, Received, Tick, earliest
 from core.nat import events as nat
 from core.nat.messages import NAT_MESSAGES, Address

@@ -13,8 +13,7 @@ from typing import Annotated, Any, ClassVar, Self
 from msgspec import Meta
 
 from core.backbone.authority import Authority
-from core.base.contact import Observed
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Observed, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.meter import Meter
 from core.base.signing import KeyPair

@@ -15,7 +15,7 @@ from core.authority.issuers import Issuer
 from core.authority.news import AuthorityDecided
 from core.authority.records import AuthorityRecords
 from core.backbone.authority import Authority
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.machine import Send
 from core.base.manifest import Manifest
 from core.base.problems import ProofProblem

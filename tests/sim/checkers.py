@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from core.base.contact import Observed
+from core.base.ids import Observed
 from core.base.machine import Lost, Received, Tick
 from tests.sim.world.node import End, Node
 

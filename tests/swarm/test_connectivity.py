@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.base.machine import Trace
 from core.dht.events import Found, RecordStored
 from core.dht.messages import Record

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, PeerId, hashed_key
 from core.base.machine import Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, RecordStored

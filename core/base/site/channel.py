@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from core.api.moderation import AuditView, CopiesView, ModerationView, PersonView
 from core.api.site_view import LENGTH_BYTES, SiteView
-from core.base.contact import Peer32
+from core.base.ids import Peer32
 from core.base.site.ways import WaysIn
 
 ASK_BYTES_MAX: Final = 1024

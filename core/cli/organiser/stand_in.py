@@ -25,7 +25,7 @@ from core.backbone.kept_pass import FILE, RECORDS, KeptGrant, records_of
 from core.backbone.link import place
 from core.backbone.remembered import CONTACTS_MAX, Ports, RememberedContacts, read_ports, write_ports
 from core.backbone.serve import PEERS
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.problems import BadInput, Damaged, Problem, printable
 from core.cli.organiser import charter as founding
 from core.cli.printing.say import say_json

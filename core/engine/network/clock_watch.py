@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from core.api.numbers import lasting
 from core.backbone.desk_messages import KnownPeer
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.problems import NotTrusted, Problem, Sentence
 from core.engine.installation import Installation
 from core.joining.introduction import Impostor

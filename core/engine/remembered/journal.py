@@ -16,7 +16,7 @@ from core.authority.decisions import Decisions
 from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.backbone.kept_pass import RECORDS
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.problems import Problem, Sentence
 from core.control.notices import NoticeRing
 from core.joining.silence import heard

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from core.base.contact import Contact
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
 from core.net.addresses.interfaces import has_way, own_hosts

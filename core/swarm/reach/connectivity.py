@@ -11,8 +11,7 @@ from random import Random
 from typing import Any, Final, get_args
 
 from core.api.snapshot import BACKBONE
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.dht.events import Found, RecordStored
 from core.dht.events import Output as DhtOutput

@@ -6,8 +6,7 @@ computer).
 
 from dataclasses import dataclass
 
-from core.base.contact import Contact
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.swarm.words.states import StateFile, StateName
 
 

@@ -6,8 +6,7 @@ from collections import deque
 from random import Random
 from typing import Any, Final
 
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Lost, Received
 from core.base.problems import WireProblem
 from core.base.wire import CONTROL_BYTES_MAX

@@ -20,9 +20,8 @@ from core.averaging.butterfly import RoundInput
 from core.averaging.plan import Plan
 from core.base import arrays
 from core.base.arrays import np
-from core.base.contact import Contact
 from core.base.content import digest
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, PeerId, hashed_key
 from core.base.machine import Lost, Received, Tick, Trace, earliest
 from core.base.manifest import AveragingNumbers
 from core.base.recipe import AMONG_STRANGERS

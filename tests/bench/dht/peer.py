@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from core.base.contact import Contact
-from core.base.ids import Key, hashed_key
+from core.base.ids import Contact, Key, hashed_key
 from core.base.machine import Trace
 from core.base.signing import Ed25519Verifier
 from core.dht.events import Found, Joined, Learned, RecordStored

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId, hashed_key
+from core.base.ids import Contact, Key, PeerId, hashed_key
 from core.base.machine import Trace
 from core.base.signing import Verifier
 from core.dht.node import DhtNode

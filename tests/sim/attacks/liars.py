@@ -6,8 +6,7 @@ from heapq import nsmallest
 from random import Random
 from typing import Any
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId, distance, node_key
+from core.base.ids import Contact, Key, PeerId, distance, node_key
 from core.base.machine import Received, Send
 from core.dht.bundles import bundle_answers
 from core.dht.events import Output

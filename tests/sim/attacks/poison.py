@@ -9,8 +9,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from random import Random
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId, node_key
+from core.base.ids import Contact, Key, PeerId, node_key
 from core.dht.messages import NODES_MAX, Answer, Find, Get, Nodes, Request, Values
 from core.dht.settings import DhtSettings
 from tests.sim.attacks.hostile_dht import AttackOutcome, HostileDht, Scale, quick, share_true, slowest_s, some_keys

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from core.base.contact import Contact
-from core.base.ids import PEER_ID_BYTES, PeerId
+from core.base.ids import PEER_ID_BYTES, Contact, PeerId
 from core.dht.messages import Answer, Fetch, Get, Nodes, Record, Records, Request, Store, Values
 from core.dht.node import DhtNode
 from tests.sim.attacks.liars import Liar, Lie

@@ -7,9 +7,8 @@ from typing import Any
 
 from core.api.snapshot import BACKBONE
 from core.averaging.plan import Plan
-from core.base.contact import Contact
 from core.base.content import digest
-from core.base.ids import PeerId
+from core.base.ids import Contact, PeerId
 from core.base.manifest import AveragingNumbers
 from core.base.wire import MessageCodec
 from core.base.work import Collect

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from tests.sim.world.agenda import Agenda
 from tests.sim.world.links import Router, SimulatedLinks
 from tests.sim.world.node import Node

@@ -25,8 +25,7 @@ from core.authority.news import (
     RecordsNumber,
 )
 from core.authority.records import AuthorityRecords, read_bundle
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Received, Send, Tick, Trace
 from core.base.signing import Ed25519Verifier
 from tests.unit.authority.people import FOUNDER, SEAL, decided, founders, known, town

@@ -1,5 +1,5 @@
 from core.backbone.remembered import CONTACTS_MAX, RememberedContacts
-from core.base.contact import Contact
+from core.base.ids import Contact
 
 
 def contacts(count):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from core.base.contact import Contact, Observed
-from core.base.ids import Key, PeerId, distance, node_key
+from core.base.ids import Contact, Key, Observed, PeerId, distance, node_key
 from core.base.machine import Received, Send, Tick, Trace
 from core.base.wire import MessageCodec
 from core.dht.events import Found, Learned, RecordStored

@@ -1,4 +1,4 @@
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.dht.neighbours import PeerAddresses
 from tests.unit.dht.network import contact, peer_id
 

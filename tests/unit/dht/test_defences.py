@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import hashed_key
+from core.base.ids import Contact, hashed_key
 from core.base.machine import Received, Trace
 from core.base.problems import WireProblem
 from core.base.wire import MessageCodec

@@ -1,7 +1,6 @@
 """Findings of a hostile reader of the DHT, each as a test."""
 
-from core.base.contact import Contact
-from core.base.ids import hashed_key
+from core.base.ids import Contact, hashed_key
 from core.base.machine import Received, Tick
 from core.dht.disjoint_lookup import DisjointLookup
 from core.dht.events import Found

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import Key, PeerId
+from core.base.ids import Contact, Key, PeerId
 from core.base.machine import Trace
 from core.dht.neighbours import Neighbours, PeerAddresses
 from core.dht.settings import DhtSettings

@@ -1,8 +1,7 @@
 import msgspec
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import hashed_key
+from core.base.ids import Contact, hashed_key
 from core.base.problems import WireProblem
 from core.base.wire import MessageCodec
 from core.dht.messages import (

@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, PeerId, hashed_key
 from core.base.signing import Ed25519Verifier, KeyPair
 from core.dht.events import Found, Joined
 from core.dht.settings import DhtSettings

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from core.base.contact import Contact, Observed
-from core.base.ids import distance, hashed_key, node_key
+from core.base.ids import Contact, Observed, distance, hashed_key, node_key
 from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import PAD, Bundled, Find, Get, Nodes, Ping, Pong, Record, Request, RequestBundle, Store, Values

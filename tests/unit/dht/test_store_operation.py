@@ -2,8 +2,7 @@
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import hashed_key
+from core.base.ids import Contact, hashed_key
 from core.dht.lookup import Lookup, LookupOptions
 from core.dht.messages import Store, Stored
 from core.dht.operations import FindNode

@@ -4,8 +4,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.base.contact import Contact, Observed
-from core.base.ids import PeerId
+from core.base.ids import Contact, Observed, PeerId
 from core.base.machine import Received, Send, Tick
 from core.dht.events import Found, Joined, Learned, RecordStored
 from core.dht.messages import DHT_MESSAGES, Answer, AnyAnswer, AnyRequest, Bundled, Record, Request, RequestBundle

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from core.base.contact import Contact
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, PeerId, hashed_key
 from core.nat.events import LocalAddressesChanged, PortMapped, PublicPeerFound
 from core.nat.messages import Address
 from core.net.router.locator import Locator

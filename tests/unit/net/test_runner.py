@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.wire import Message, MessageCodec
 from core.nat.events import LinkUp, Way

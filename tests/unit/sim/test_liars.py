@@ -2,8 +2,7 @@ from random import Random
 
 import pytest
 
-from core.base.contact import Contact
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, PeerId, hashed_key
 from core.dht.messages import Find, Get, Nodes, Record, Store, Stored, Values
 from tests.sim.dht.liars import LyingDht, dropped_answers, stale_records, wrong_contacts
 from tests.sim.dht.swarm import Population

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.base.contact import Contact, Observed
-from core.base.ids import PeerId
+from core.base.ids import Contact, Observed, PeerId
 from core.base.machine import Lost, Received, Send, Tick
 from core.dht.events import Learned
 from tests.sim.checkers import Checker, CheckFailed, Violation

@@ -9,8 +9,7 @@ import numpy as np
 from core.averaging.feedback import MemoryStore
 from core.averaging.matchmaking.plans import PlanRequest, make_plan
 from core.averaging.plan import Member, Plan
-from core.base.contact import Observed
-from core.base.ids import PeerId
+from core.base.ids import Observed, PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.manifest import AveragingNumbers
 from core.base.work import Progress

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.base.contact import Contact, Observed
-from core.base.ids import PeerId, hashed_key
+from core.base.ids import Contact, Observed, PeerId, hashed_key
 from core.base.machine import Lost, Received, Send, Tick, Trace
 from core.base.manifest import AveragingNumbers
 from core.dht.events import Found

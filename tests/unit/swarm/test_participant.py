@@ -7,7 +7,7 @@ from core.averaging.matchmaking import Call, Cancelled, Declined, Ready, Wanted
 from core.averaging.matchmaking.attempts import attempt_key, round_id
 from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
-from core.base.contact import Contact
+from core.base.ids import Contact
 from core.base.machine import Lost
 from core.base.work import Collect, Collected, Go, Hold, Loaded, Release
 from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES
