@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.engine.network import port_test
+from core.engine.network import own_port
 from core.engine.network.own_port import Tried, try_port, words
 from core.nat.reachability import OwnReach, Reachability
 
@@ -75,7 +75,7 @@ def traversal(calls):
 
 @pytest.mark.parametrize(("answers", "tcp"), [(3, True), (10**9, None)])
 def test_it_waits_for_answers_but_not_for_ever(monkeypatch, answers, tcp):
-    monkeypatch.setattr(port_test, "LOOK_S", 0.0)
+    monkeypatch.setattr(own_port, "LOOK_S", 0.0)
     time, asked = iter(range(10**6)), []
     calls = Calls(
         tcp=None, udp=None, single_verdict=None, single_verdict_udp=None, concluded_at=float("-inf"), answers=answers
