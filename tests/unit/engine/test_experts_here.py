@@ -18,7 +18,7 @@ from core.workers.expert_frames import ExpertNotSaved, ExpertSaved, ExpertsReady
 from core.workers.expert_host import ExpertFolder, ExpertWorker
 from core.workers.place import WorkerShare
 
-EXPERT = (0, (0, 0))
+EXPERT, OTHER = (0, (0, 0)), (0, (0, 1))
 NUMBERS = ExpertNumbers(live=16, width=32, codec="raw")
 
 
@@ -48,7 +48,8 @@ class Home:
         monkeypatch.setattr(experts_here, "SAVE_S", 0.01)
         limits = hosting.HostLimits(bytes_max=1 << 20, rows_max=64)
         self.host = hosting.ExpertHost(codec=codec_of("raw"), numbers=32, limits=limits, trace=Trace())
-        self.wishes, self.saves, self.has_to_save = [], 0, asyncio.Event()
+        self.wishes, self.has_wish = [], asyncio.Event()
+        self.to_save, self.follows = asyncio.Queue(), asyncio.Event()
         self.settings = SimpleNamespace(experts=None, memory_bytes=None)
         preferences = SimpleNamespace(settings=self.settings, follow=self.follow)
         place = ExpertFolder(
@@ -71,6 +72,7 @@ class Home:
 
     def follow(self, choose):
         self.choose = choose
+        self.follows.set()
         return lambda: None
 
     def worker(self, *args, **named):
@@ -80,13 +82,13 @@ class Home:
         return self.speaks
 
     def save(self, *expert):
-        self.saves += 1
-        self.has_to_save.set()
+        self.to_save.put_nowait(expert)
 
     def deliver(self, event):
         """As the exchange does."""
         if isinstance(event, HostExperts):
             self.wishes.append(event.count)
+            self.has_wish.set()
             for expert in list(self.host.hosted if not event.count else ()):
                 self.leave(expert)
         elif isinstance(event, hosting.ExpertHost.TAKES):
@@ -96,17 +98,18 @@ class Home:
         self.host.handle(hosting.ExpertLeft(*expert), 0.0)
         self.here.take(PlaceLeft(*expert))
 
-    async def live(self):
-        """The expert lives here, and has answered."""
+    async def live(self, *experts):
+        """Experts live here, and have answered."""
         self.here.resume()
         await self.speaks.heard(ExpertsReady(device="cpu", title="", places_max=4))
-        self.here.take(PlaceTaken(*EXPERT))
-        await self.speaks.heard(ExpertTaken(layer=0, place=(0, 0), version=0))
-        self.host.answered[EXPERT] += 1
+        for layer, place in experts or (EXPERT,):
+            self.here.take(PlaceTaken(layer, place))
+            await self.speaks.heard(ExpertTaken(layer=layer, place=place, version=0))
+            self.host.answered[layer, place] += 1
 
-    async def saved(self):
+    async def saved(self, expert):
         file = {"path": "none", "digest": bytes(32), "size_bytes": 1}
-        await self.speaks.heard(ExpertSaved(layer=0, place=(0, 0), version=0, **file))
+        await self.speaks.heard(ExpertSaved(layer=expert[0], place=expert[1], version=0, **file))
 
 
 @pytest.fixture
@@ -138,10 +141,9 @@ def test_person_who_resumes_while_a_pause_saves_hosts_on(play):
     async def act(home):
         await home.live()
         pausing = asyncio.create_task(home.here.pause())
-        await asyncio.sleep(0)
-        assert home.saves == 1
+        expert = await home.to_save.get()
         home.here.resume()
-        await home.saved()
+        await home.saved(expert)
         await pausing
 
     home = play(act)
@@ -153,38 +155,42 @@ def test_experts_take_no_more_memory_than_training_may(play):
     async def act(home):
         await home.live()
         running = asyncio.create_task(home.here.run())
-        await asyncio.sleep(0.01)
+        await home.follows.wait()
         for home.settings.memory_bytes in (3 * NUMBERS.hosting_bytes - 1, NUMBERS.hosting_bytes - 1, None):
+            home.has_wish.clear()
             home.choose(home.settings)
-            await asyncio.sleep(0.01)
+            await home.has_wish.wait()
         running.cancel()
 
     assert play(act).wishes == [4, 2, 0, 4]
 
 
 def test_leaving_ends_before_the_engine_is_ended_by_force(play, monkeypatch):
-    """The worker saves nothing; a hundred times as fast as in truth."""
-    monkeypatch.setattr(experts_here, "LEAVING_S", experts_here.LEAVING_S / 100)
+    """The worker saves nothing; here its time is over sooner."""
+    assert min(PATIENCE_MS / 1000, QUIT_S) > experts_here.LEAVING_S + 1
+    monkeypatch.setattr(experts_here, "LEAVING_S", 0.01)
 
     async def act(home):
         await home.live()
-        async with asyncio.timeout(min(PATIENCE_MS / 1000, QUIT_S) / 100):
-            await home.here.pause()
+        await home.here.pause()
 
     assert not play(act).speaks.keeper.wanted
 
 
-@pytest.mark.parametrize("failed", [True, False])
-def test_expert_is_saved_again_once_the_disk_has_room(play, failed):
-    """Nobody has asked it meanwhile."""
+def test_expert_is_saved_again_once_the_disk_has_room(play):
+    """Nobody has asked it meanwhile, nor the other one, for which there was room."""
+    saves = []
 
     async def act(home):
-        await home.live()
+        await home.live(EXPERT, OTHER)
         running = asyncio.create_task(home.here.run())
-        await home.has_to_save.wait()
-        await (home.speaks.heard(ExpertNotSaved(layer=0, place=(0, 0))) if failed else home.saved())
-        await asyncio.sleep(0.1)
+        while saves.count(EXPERT) < 3:
+            saves.append(await home.to_save.get())
+            if saves[-1] == OTHER:
+                await home.saved(OTHER)
+            else:
+                await home.speaks.heard(ExpertNotSaved(layer=0, place=EXPERT[1]))
         running.cancel()
 
-    home = play(act)
-    assert (home.saves > 1) == failed
+    play(act)
+    assert saves.count(OTHER) == 1
