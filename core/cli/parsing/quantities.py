@@ -70,14 +70,18 @@ def read_choice(text: str) -> bool:
     raise BadInput("{text} is neither yes nor no.", quoted(text), hint="Say yes or no.")
 
 
-def read_whole(text: str) -> int:
+def read_whole(text: str, hint: str = "Write it in digits, as in 4.") -> int:
     """A whole number.
+
+    Args:
+        text: As it was written.
+        hint: What else it may be.
 
     Raises:
         BadInput: it is not valid.
     """
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput("{text} is not a whole number from 0 on.", quoted(text), hint="Write it in digits, as in 4.")
+        raise BadInput("{text} is not a whole number from 0 on.", quoted(text), hint=hint)
     return int(text)
 
 
@@ -102,7 +106,8 @@ def read_limit(text: str) -> int | None:
     Raises:
         BadInput: it is neither.
     """
-    return None if text.lower() in _NO_LIMIT else read_whole(text.removesuffix("%").strip())
+    hint = "Write it in digits, as in 40, or none for no limit."
+    return None if text.lower() in _NO_LIMIT else read_whole(text.removesuffix("%").strip(), hint)
 
 
 def read_experts(text: str) -> int | None:
@@ -114,7 +119,8 @@ def read_experts(text: str) -> int | None:
     word = text.lower()
     if word == "auto":
         return None
-    return 0 if word in _NO_LIMIT else read_whole(text)
+    hint = "Write it in digits, as in 6, or off for none, or auto for as many as memory allows."
+    return 0 if word in _NO_LIMIT else read_whole(text, hint)
 
 
 def read_names(text: str) -> list[str]:

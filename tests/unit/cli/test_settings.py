@@ -123,6 +123,12 @@ def test_number_of_experts_is_chosen(home, capsys, word, kept):
     assert load_settings(home.settings_file).settings.experts == kept
 
 
+@pytest.mark.parametrize(("setting", "other"), [("experts", "off"), ("experts", "auto"), ("heat", "none")])
+def test_refusal_of_a_number_names_the_words_beside_it(home, capsys, setting, other):
+    assert main(["settings", setting, "lots"]) == 2
+    assert other in capsys.readouterr().err.replace(",", "").split()
+
+
 def test_a_damaged_file_is_set_aside_and_told(home, capsys):
     home.create()
     home.settings_file.write_text("{")
