@@ -136,7 +136,7 @@ class CopyNews:
         self.known[expert] = {owner: copy for owner, copy in known.items() if copy.file != wrong.file}
 
     def refuse(self, expert: Expert, digest: bytes) -> None:
-        """A file is not of this expert, or is damaged: whoever offers it is not listened to."""
+        """A file is not of this expert, or is damaged: no offer of it counts any more."""
         remember(self._refused, digest, None, REFUSED_MAX)
         known = self.known.get(expert, {})
         self.known[expert] = {owner: copy for owner, copy in known.items() if copy.digest != digest}
