@@ -28,7 +28,7 @@ from core.tasks.digits_cutting import CLASSES, DigitsNumbers, digits_numbers, im
 from core.tasks.experts.gate import Gate
 from core.tasks.start import log_shares, started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, PreparedTask
-from core.tasks.text import GivenText, Progress, read_text, write_blobs
+from core.tasks.text import GivenText, Progress, read_parts, write_blobs
 from core.text.order.documents import Document
 
 if TYPE_CHECKING:
@@ -184,17 +184,20 @@ def prepare(numbers: Numbers, text: GivenText, out_dir: Path, *, progress: Progr
     read = digits_numbers(numbers)
     if text.tokenizer != TOKENIZERS[0]:
         raise BadInput("The task digits reads images, and takes no tokenizer.", hint="Leave tokenizer out.")
-    train, held_out = read_text(text, progress, chars_max=CHARS_MAX)
+    train, held_out = read_parts(text, progress, chars_max=CHARS_MAX)
     counted = Counter(int(row[0]) for row in image_rows(train, pixels=read.pixels))
     measured = islice(image_rows(held_out, pixels=read.pixels), read.held_out)
     kept = [row.astype(np.uint8).tobytes().hex() for row in measured]
     if not counted or not kept:
-        message = "There are no images of {pixels} pixels in {called}."
+        message = (
+            "The task digits learns from images, and {called} has too few of {pixels} pixels: {train} to learn from "
+            "and {held_out} to measure with."
+        )
         hint = (
             "Name with --text a folder of idx files, such as train-images-idx3-ubyte with train-labels-idx1-ubyte "
             "beside it."
         )
-        raise BadInput(message, read.pixels, text.called, hint=hint)
+        raise BadInput(message, text.called, read.pixels, counted.total(), len(kept), hint=hint)
     counts = [counted[digit] for digit in range(CLASSES)]
     blobs = write_blobs(out_dir, {COUNTS: counts, HELD_OUT: [[one] for one in kept]})
     return PreparedTask(numbers=msgspec.to_builtins(read), blobs=blobs)

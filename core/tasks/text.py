@@ -76,10 +76,8 @@ def _mixed(sources: Sequence[DataSource], texts: Sequence[SourceTexts]) -> Itera
         yield "held-out" if is_held_out(document) else "train", document
 
 
-def read_text(
-    text: GivenText, progress: Progress, *, chars_max: int = READ_CHARS
-) -> tuple[list[Document], list[Document]]:
-    """The beginnings of the text for training and of the held-out text.
+def read_parts(text: GivenText, progress: Progress, *, chars_max: int) -> tuple[list[Document], list[Document]]:
+    """The beginnings of the text for training and of the held-out text, however little that is.
 
     Args:
         text: All of it.
@@ -87,7 +85,7 @@ def read_text(
         chars_max: Number of characters after which no further document is read.
 
     Raises:
-        BadInput: the text cannot be used, or is too little.
+        BadInput: the text cannot be used.
     """
     texts: dict[Part, list[Document]] = {"train": [], "held-out": []}
     chars = 0
@@ -98,7 +96,18 @@ def read_text(
             progress("Reading text", min(1.0, chars / chars_max))
         if chars >= chars_max:
             break
-    train, held_out = texts["train"], texts["held-out"]
+    return texts["train"], texts["held-out"]
+
+
+def read_text(
+    text: GivenText, progress: Progress, *, chars_max: int = READ_CHARS
+) -> tuple[list[Document], list[Document]]:
+    """The beginnings of the text for training and of the held-out text (`read_parts`).
+
+    Raises:
+        BadInput: the text cannot be used, or is too little.
+    """
+    train, held_out = read_parts(text, progress, chars_max=chars_max)
     if count_chars(train) < TEXT_CHARS_MIN or count_chars(held_out) < HELD_OUT_CHARS_MIN:
         raise BadInput(
             "There is too little text to learn from in {called}: {train} characters to train and "

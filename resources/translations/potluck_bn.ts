@@ -5680,6 +5680,10 @@
    <translation>POTLUCK_KEYRING সিস্টেমের চাবির গোছা বন্ধ রেখেছে।</translation>
   </message>
   <message>
+   <source>The task digits learns from images, and {called} has too few of {pixels} pixels: {train} to learn from and {held_out} to measure with.</source>
+   <translation>digits কাজ ছবি থেকে শেখে, আর {called}-এ {pixels} পিক্সেলের ছবি খুব কম: শেখার জন্য {train}টি এবং মাপার জন্য {held_out}টি।</translation>
+  </message>
+  <message>
    <source>The task digits reads images, and takes no tokenizer.</source>
    <translation>digits কাজ ছবি পড়ে, আর টোকেনাইজার নেয় না।</translation>
   </message>
@@ -5886,10 +5890,6 @@
   <message>
    <source>Then it &amp;computes</source>
    <translation>তখন হিসাব চলে (&amp;C)</translation>
-  </message>
-  <message>
-   <source>There are no images of {pixels} pixels in {called}.</source>
-   <translation>{called}-এ {pixels} পিক্সেলের কোনো ছবি নেই।</translation>
   </message>
   <message>
    <source>There are no such times: {word}.</source>
@@ -7186,10 +7186,6 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>Write it from the root on.</source>
    <translation>মূল থেকে লিখুন।</translation>
-  </message>
-  <message>
-   <source>Write it in digits, as in 4.</source>
-   <translation>অঙ্কে লিখুন, যেমন 4।</translation>
   </message>
   <message>
    <source>Write it like this: 1h, 30min, 2d.</source>

@@ -5680,6 +5680,10 @@
    <translation>Der Schlüsselbund des Systems ist mit POTLUCK_KEYRING abgeschaltet.</translation>
   </message>
   <message>
+   <source>The task digits learns from images, and {called} has too few of {pixels} pixels: {train} to learn from and {held_out} to measure with.</source>
+   <translation>Die Aufgabe digits lernt aus Bildern, und {called} hat zu wenige mit {pixels} Pixeln: {train} zum Lernen und {held_out} zum Messen.</translation>
+  </message>
+  <message>
    <source>The task digits reads images, and takes no tokenizer.</source>
    <translation>Die Aufgabe digits liest Bilder und nimmt keinen Tokenizer.</translation>
   </message>
@@ -5886,10 +5890,6 @@
   <message>
    <source>Then it &amp;computes</source>
    <translation>Dann rechnet &amp;er</translation>
-  </message>
-  <message>
-   <source>There are no images of {pixels} pixels in {called}.</source>
-   <translation>In {called} gibt es keine Bilder mit {pixels} Pixeln.</translation>
   </message>
   <message>
    <source>There are no such times: {word}.</source>
@@ -7186,10 +7186,6 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Write it from the root on.</source>
    <translation>Ihn von der Wurzel an schreiben.</translation>
-  </message>
-  <message>
-   <source>Write it in digits, as in 4.</source>
-   <translation>Sie in Ziffern schreiben, wie in 4.</translation>
   </message>
   <message>
    <source>Write it like this: 1h, 30min, 2d.</source>

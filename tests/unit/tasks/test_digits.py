@@ -60,9 +60,13 @@ def test_a_cutter_takes_images_of_its_size_only() -> None:
     assert cutter.text_of(rows[0]) == "7"
 
 
-def test_text_without_images_is_a_sentence(tmp_path: Path) -> None:
-    text = text_of(sources_in(text_folder(tmp_path / "text")))
-    with pytest.raises(BadInput, match="no images of 784 pixels"):
+@pytest.mark.parametrize("files", [1, None])
+def test_text_without_images_is_a_sentence(tmp_path: Path, files: int | None) -> None:
+    folder = text_folder(tmp_path / "text")
+    for path in sorted(folder.iterdir())[files:] if files else []:
+        path.unlink()
+    text = text_of(sources_in(folder))
+    with pytest.raises(BadInput, match=r"learns from images, and .* has too few of 784 pixels: 0 to learn from"):
         module_of("digits").prepare({}, text, tmp_path / "out", progress=lambda *_: None)
 
 
