@@ -42,7 +42,6 @@ GATHER_S: Final = 30.0
 """For so long an engine is asked to gather copies of experts, each time."""
 PATIENCE_S: Final = 45.0
 """Time without a further copy after which no more are waited for."""
-MISSING_NAMED: Final = 8
 
 TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
 ENTRY: Final = "hub-token"
@@ -123,10 +122,9 @@ def run(args: argparse.Namespace) -> int:
             state = newest_state(kept, Path(scratch))
             make_directory(beside, mode=public_directory())
             words = ["--experts", str(kept.experts)] if kept.manifest.mixture is not None else []
+            words += ["--incomplete"] if args.incomplete else []
             live = gathered(kept, json=args.json)
             done = use_model(kept, state, ["export", "--out", str(beside), *words], json=args.json)
-            if words:
-                check_whole(done, incomplete=args.incomplete)
         done |= {"live": live, "now": datetime.now().astimezone().timestamp()}
         (beside / CARD).write_text(_card(kept, state, done, address=args.push or "path/to/this/folder"), "utf-8")
         _replace(folder, beside)
@@ -171,27 +169,6 @@ def gathered(kept: KeptModel, *, json: bool) -> int | None:
     finally:
         bar.clear()
     return live
-
-
-def check_whole(done: dict[str, Any], *, incomplete: bool) -> None:
-    """Refuse a model of which experts are missing, unless the person wants it so.
-
-    Args:
-        done: What the child process says (`core.training.programs.mixture_export`).
-        incomplete: Whether they do.
-
-    Raises:
-        BadInput: they do not.
-    """
-    missing = done["missing"]
-    if missing and not incomplete:
-        named = ", ".join(missing[:MISSING_NAMED])
-        more = f" and {len(missing) - MISSING_NAMED} more" if len(missing) > MISSING_NAMED else ""
-        message = "{count} of {places} experts are missing (layer: place): {named}{more}."
-        hint = (
-            "Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete."
-        )
-        raise BadInput(message, len(missing), done["places"], named, more, hint=hint)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

@@ -1,14 +1,15 @@
 """Writes a model with layers of experts as one folder: the trunk in a state, and the experts whose files are here."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 import msgspec
 import torch
 from safetensors import safe_open
 
 from core.base.manifest import Manifest
-from core.base.problems import Damaged
+from core.base.problems import BadInput, Damaged
 from core.experts.grid import ExpertGrid
 from core.experts.hosting import Expert, named
 from core.tasks.experts.blocks import new_expert
@@ -19,6 +20,9 @@ from core.tasks.task import Task
 from core.training.experts.bank import read_expert
 from core.training.programs.child import say
 from core.workers.expert_files import expert_files
+
+MISSING_NAMED: Final = 8
+"""Number of missing experts that a refusal names."""
 
 
 class MixtureExported(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="exported"):
@@ -40,7 +44,9 @@ class MixtureExported(msgspec.Struct, frozen=True, kw_only=True, tag_field="even
     """When each state was written or came here, Unix seconds, in their order."""
 
 
-def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | None, out: Path) -> MixtureExported:
+def exported(
+    state: Path, task: Task, manifest: Manifest, *, experts: Path | None, out: Path, incomplete: bool
+) -> MixtureExported:
     """Write the model, and measure what was written.
 
     Args:
@@ -49,9 +55,10 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
         manifest: Its manifest.
         experts: A folder of their files, or the file of a run without others.
         out: Where the model goes.
+        incomplete: Whether it is written also where experts are missing.
 
     Raises:
-        BadInput: a layer has no expert at all.
+        BadInput: some are missing, or a layer has no expert at all; nothing was measured or written.
     """
     trunk = read_parameters(state, task.model(0), called="The newest state").eval()
     numbers = manifest.mixture
@@ -63,6 +70,10 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
         found = _of_files(experts, manifest)
     elif experts is not None and experts.exists():
         found = _of_run(experts, manifest)
+    places = [(layer, grid.place(number)) for layer in range(numbers.layers) for number in range(numbers.live)]
+    missing = [named(expert) for expert in places if expert not in found]
+    if missing and not incomplete:
+        raise _incomplete(missing, len(places))
     model = WholeMixture(trunk, numbers, {expert: block for expert, (block, _) in found.items()}).eval()
     say("progress", text="Measuring it on text that it never learns from", fraction=0.4)
     mixture = cast("MixtureTask", task)
@@ -72,7 +83,6 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
     evaluation = mixture.measured(trunk, ends)
     say("progress", text="Writing the files", fraction=0.8)
     save_whole(model, out, manifest, letters=getattr(task, "vocabulary", ()))
-    places = [(layer, grid.place(number)) for layer in range(numbers.layers) for number in range(numbers.live)]
     return MixtureExported(
         loss=evaluation.score.loss,
         loss_name=task.loss_name,
@@ -81,9 +91,17 @@ def exported(state: Path, task: Task, manifest: Manifest, *, experts: Path | Non
         parameters=sum(tensor.numel() for tensor in model.state_dict().values()),
         experts=len(found),
         places=len(places),
-        missing=[named(expert) for expert in places if expert not in found],
+        missing=missing,
         saved=sorted(at for _, at in found.values()),
     )
+
+
+def _incomplete(missing: Sequence[str], places: int) -> BadInput:
+    told = ", ".join(missing[:MISSING_NAMED])
+    more = f" and {len(missing) - MISSING_NAMED} more" if len(missing) > MISSING_NAMED else ""
+    message = "{count} of {places} experts are missing (layer: place): {named}{more}."
+    hint = "Some may live nowhere yet: the more volunteers, the more live. To export without them, add --incomplete."
+    return BadInput(message, len(missing), places, told, more, hint=hint)
 
 
 def _of_files(folder: Path, manifest: Manifest) -> dict[Expert, tuple[torch.nn.Module, int]]:

@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     export = uses.add_parser("export")
     export.add_argument("--out", type=Path, required=True, help="where the files go")
     export.add_argument("--experts", type=Path, help="a folder of their files, or the file of a run without others")
+    export.add_argument("--incomplete", action="store_true", help="also where some of its experts are missing")
     uses.add_parser("try").add_argument("text", help="with blanks to be filled, or to go on with")
     uses.add_parser("answer")
     uses.add_parser("check")
@@ -106,7 +107,8 @@ def _use(chosen: argparse.Namespace, manifest: Manifest) -> None:
         from core.training.programs.mixture_export import exported  # noqa: PLC0415 - has torch, too
 
         task = task_of(manifest, Blobs(chosen.blobs, manifest.blobs))
-        say(**msgspec.to_builtins(exported(chosen.state, task, manifest, experts=chosen.experts, out=chosen.out)))
+        where = {"experts": chosen.experts, "out": chosen.out, "incomplete": chosen.incomplete}
+        say(**msgspec.to_builtins(exported(chosen.state, task, manifest, **where)))
         return
     if manifest.mixture is not None:
         hint = "Write all of it with potluck export DIR, whose README.md says how it is loaded."

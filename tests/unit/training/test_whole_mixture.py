@@ -51,10 +51,11 @@ def trained(folder):
     return world
 
 
-def written(folder, world, experts="experts"):
+def written(folder, world, experts="experts", *, incomplete=False):
     out = folder / "out"
     out.mkdir(exist_ok=True)
-    return exported(folder / "state.safetensors", world.task, MANIFEST, experts=folder / experts, out=out), out
+    where = {"experts": folder / experts, "out": out, "incomplete": incomplete}
+    return exported(folder / "state.safetensors", world.task, MANIFEST, **where), out
 
 
 def measured(world):
@@ -86,10 +87,21 @@ def test_missing_experts_are_named_and_rows_go_to_the_others(tmp_path):
     files = expert_files(tmp_path / "experts")
     files[0, (0, 1)][0].unlink()
     files[1, (1, 0)][0].write_bytes(b"damaged")
-    done, out = written(tmp_path, world)
+    done, out = written(tmp_path, world, incomplete=True)
     assert (done.experts, done.missing) == (8, ["1: 0-1", "2: 1-0"])
     assert json.loads((out / "config.json").read_text())["missing"] == [[0, 0, 1], [1, 1, 0]]
     assert [sorted(one) for one in load_whole(out).named] == [[0, 2, 3, 4], [0, 1, 2, 4]]
+
+
+def test_export_without_an_expert_is_refused_before_it_is_measured(tmp_path, monkeypatch):
+    """Measuring and writing take longest."""
+    world = trained(tmp_path)
+    expert_files(tmp_path / "experts")[0, (0, 1)][0].unlink()
+    monkeypatch.setattr(type(world.task), "measured", None)
+    with pytest.raises(BadInput, match=r"1 of 10 experts are missing \(layer: place\): 1: 0-1\.") as refused:
+        written(tmp_path, world)
+    assert "--incomplete" in refused.value.hint
+    assert not list((tmp_path / "out").iterdir())
 
 
 def test_layer_without_experts_is_refused(tmp_path):
@@ -98,7 +110,7 @@ def test_layer_without_experts_is_refused(tmp_path):
         if layer == 1:
             paths[0].unlink()
     with pytest.raises(BadInput, match="Layer 2 has no expert"):
-        written(tmp_path, world)
+        written(tmp_path, world, incomplete=True)
 
 
 def test_run_without_others_is_exported_from_its_own_file(tmp_path):
