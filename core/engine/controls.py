@@ -37,7 +37,7 @@ class Life:
         hurry: Set when a person wants the backbone that does not answer to be asked now.
         again: A client wants it to begin anew after that, in the collaboration that is current by then.
         renews: It is to go on as a newer version after that.
-        stage: What is being prepared, or waited for.
+        stage: What is being prepared, or waited for; what it does next, where it is to begin anew.
         known: What is known, from the last time, of the collaboration that is joined; None: nothing.
         failure: What keeps it from going on.
         session: Its part in the collaboration; None: it has not joined.
@@ -66,6 +66,7 @@ class Life:
     def begin_anew(self) -> None:
         """End, and begin anew in the same process."""
         self.again = True
+        self.stage = verdicts.starting("preparing", stage=Sentence("Potluck begins anew."))
         self.end()
 
     def renew(self) -> None:
@@ -203,4 +204,4 @@ class Controls:
             passed_over=life.passed_over,
             today=installation.days.today(),
         )
-        return at if life.session is None else life.session.seen(at)
+        return at if life.session is None or life.again else life.session.seen(at)

@@ -3652,6 +3652,10 @@
    <translation>বাড়িতে Potluck</translation>
   </message>
   <message>
+   <source>Potluck begins anew.</source>
+   <translation>Potluck নতুন করে শুরু হচ্ছে।</translation>
+  </message>
+  <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
    <translation>Potluck এখানে কাজ করতে পারে: {all}টি পরীক্ষা, কোনো সমস্যা নেই।</translation>
   </message>

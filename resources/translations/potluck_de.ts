@@ -3652,6 +3652,10 @@
    <translation>Potluck zu Hause</translation>
   </message>
   <message>
+   <source>Potluck begins anew.</source>
+   <translation>Potluck beginnt von Neuem.</translation>
+  </message>
+  <message>
    <source>Potluck can work here: {all} checks, no problem.</source>
    <translation>Potluck kann hier arbeiten: {all} Prüfungen, kein Problem.</translation>
   </message>

@@ -191,6 +191,9 @@ def test_a_restart_ends_the_engine_and_asks_for_another(tmp_path):
     asyncio.run(stage.controls.restart())
     assert stage.life.quit.is_set()
     assert stage.life.again
+    snapshot = stage.controls.snapshot()
+    assert (snapshot.sentence, snapshot.collaboration) == ("Potluck begins anew.", None)
+    assert stage.session.told == ["stop"], "what it took part in is told no more: a person may have left it"
 
 
 def test_snapshot_tells_each_card_by_itself(tmp_path):
