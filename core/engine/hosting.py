@@ -1,7 +1,7 @@
 """Backbones of the collaborations that this computer's person has founded, kept running as long as the engine runs.
 
-The list of charters is a file of the home, which commands write and the engine reads.  Each backbone is the program of
-`potluck backbone`, a child of the engine: it ends with it, and begins again with it.
+Commands write the list of charters (`core.engine.remembered.hosted`), and the engine reads it.  Each backbone is the
+program of `potluck backbone`, a child of the engine: it ends with it, and begins again with it.
 """
 
 import asyncio
@@ -12,24 +12,22 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
-from core.api.hosting import BackboneState, Router, WhereView
-from core.api.joined import KeptRefusal
-from core.backbone.remembered import LOCK, read_ports
+from core.api.hosting import Router, WhereView
+from core.backbone.remembered import read_ports
 from core.base.problems import Problem
 from core.engine.network.network_monitor import SensedNetwork
+from core.engine.remembered.hosted import WHY, hosted_charters
 from core.net.addresses.hosts import Reach, reach
 from core.net.addresses.interfaces import LOOPBACK, own_hosts
 from core.net.listening import ANY
 from core.net.router.portmap import Mapped, PortMap, known_searches
 from core.storage.paths import Home
-from core.system.atomic_files import read_bounded, set_aside, write_atomic
+from core.system.atomic_files import write_atomic
 from core.system.child_process import open_log, own_command
-from core.system.file_lock import is_held
 from core.system.reports import LINE_BYTES_MAX, end
 from core.system.restarts import Restarts
 
@@ -37,73 +35,8 @@ _LOG = logging.getLogger(__name__)
 LOOK_S: Final = 2.0
 """Time between two looks at the list."""
 END_S: Final = 4.0
-CHARTERS_MAX: Final = 20
 ROUTER_S: Final = 10.0
 """Upper bound on the wait for a router, seconds."""
-HOSTED: Final = "hosted.json"
-"""File of a home: the list of charters."""
-_BYTES_MAX: Final = 256 * 1024
-_WHY: Final = "hosting.json"
-"""File of a charter: the problem that keeps its backbone from running."""
-
-
-class Hosted(msgspec.Struct, frozen=True, kw_only=True):
-    """A charter of this computer's person."""
-
-    folder: Annotated[str, Meta(min_length=1, max_length=4096)]
-    collaboration: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-    """Hex digest of its manifest."""
-    runs: bool = True
-    """Whether its backbone is to run while the engine does."""
-
-    @property
-    def path(self) -> Path:
-        """The charter's folder, as it was named."""
-        return Path(self.folder)
-
-    @property
-    def state(self) -> BackboneState:
-        """Whether its backbone runs, started by this engine or by hand."""
-        if is_held(self.path / LOCK):
-            return BackboneState.RUNS
-        return BackboneState.WAITS if self.runs else BackboneState.OFF
-
-    @property
-    def refusal(self) -> KeptRefusal | None:
-        """What its backbone said when it ended the last time; None: nothing, or it has listened since."""
-        with contextlib.suppress(ValueError, Problem):
-            data = read_bounded(self.path / _WHY, LINE_BYTES_MAX)
-            return None if data is None else msgspec.json.decode(data, type=KeptRefusal)
-        return None
-
-
-_List = Annotated[list[Hosted], Meta(max_length=CHARTERS_MAX)]
-
-
-def hosted_charters(home: Home) -> dict[str, Hosted]:
-    """The charters of this computer's person, by their collaborations, the newest last; a damaged list is set aside."""
-    path = home.directory / HOSTED
-    try:
-        data = read_bounded(path, _BYTES_MAX)
-        return {} if data is None else {one.collaboration: one for one in msgspec.json.decode(data, type=_List)}
-    except ValueError:
-        set_aside(path)
-        return {}
-
-
-def host(home: Home, charter: Hosted) -> None:
-    """Have the engine of a home run the backbone of a charter, or not.
-
-    Args:
-        home: The engine's; one that runs sees it within `LOOK_S`.
-        charter: The charter, and whether its backbone is to run.
-
-    Raises:
-        NoSpace: the disk is full.
-        UserProblem: the system does not allow it.
-    """
-    others = [one for one in hosted_charters(home).values() if one.collaboration != charter.collaboration]
-    write_atomic(home.directory / HOSTED, msgspec.json.encode([*others, charter][-CHARTERS_MAX:]))
 
 
 class Hosting:
@@ -178,9 +111,9 @@ class Hosting:
                 with contextlib.suppress(msgspec.DecodeError):
                     said = msgspec.json.decode(line, type=dict[str, object])
                     if said.get("event") == "problem":
-                        write_atomic(charter / _WHY, line)
+                        write_atomic(charter / WHY, line)
                         continue
-                    (charter / _WHY).unlink(missing_ok=True)
+                    (charter / WHY).unlink(missing_ok=True)
                     kept = read_ports(charter)
                     opening = opening or asyncio.create_task(open_ports((kept.desk, kept.peers)))
         finally:

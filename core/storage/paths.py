@@ -9,6 +9,8 @@ from core.system.atomic_files import delete_torn, make_directory
 _COLLABORATION_LETTERS = 16
 ALONE = "alone"
 """The folder of the runs of `potluck train` in a home, each with charter, states and metrics."""
+MEMORY = "memory.json"
+"""File of a collaboration's folder, which is written while an engine takes part."""
 FOUNDED = "founded"
 """The folder of a home for charters that were founded to be hosted by its engine."""
 

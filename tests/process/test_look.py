@@ -119,6 +119,8 @@ def test_show_prints_the_estimate_and_changes_nothing(tmp_path: Path) -> None:
             assert told["estimate"]["day_bytes"] is None  # nobody computes: how fast it goes is not known
             assert told["computer"]["cores"] >= told["computer"]["threads"] >= 1
             assert not home.directory.exists()
+            _, _, err = await asyncio.to_thread(potluck, "join", link, "--show", "--home", home.directory)
+            assert err.startswith("Asking what the link leads to\n"), "seconds pass until it is known"
 
     asyncio.run(run())
 

@@ -1,7 +1,6 @@
 """`potluck data login`: keeps a password or token for a source in the system's keyring."""
 
 import argparse
-import asyncio
 import getpass
 import sys
 from typing import Final
@@ -9,7 +8,7 @@ from typing import Final
 from core.base.data_source import DataSource
 from core.base.problems import BadInput, UserProblem
 from core.cli.printing.say import say_json
-from core.cli.volunteer.joining import begin_again
+from core.cli.volunteer.joined import begin_again
 from core.engine.text.data_secrets import keep, secret_names
 from core.storage.paths import Home
 
@@ -31,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
             "This system has no keyring that keeps secrets, or it is closed; nothing was kept.",
             hint="Unlock the keyring (and unset POTLUCK_KEYRING), then try again.",
         )
-    running = asyncio.run(begin_again(Home.find(args.home)))
+    running = begin_again(Home.find(args.home))
     if args.json:
         say_json({"event": "login", "name": name, "kept": bool(secret), "running": running})
     else:

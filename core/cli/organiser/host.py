@@ -14,9 +14,10 @@ from core.backbone.remembered import read_ports
 from core.base.problems import BadInput, printable
 from core.cli.organiser.charter import free_ports, link_of
 from core.cli.printing.say import say_json
-from core.cli.volunteer.joining import begin_again
-from core.engine import hosting
+from core.cli.volunteer.joined import begin_again
+from core.engine.hosting import present_hosts, reach_of
 from core.engine.remembered.collaborations import Collaborations, KeptCollaboration
+from core.engine.remembered.hosted import Hosted, host, hosted_charters
 from core.joining.look import LinkProblem, look
 from core.net.addresses.hosts import SAID, reach
 from core.net.addresses.interfaces import LOOPBACK
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     home, charter = Home.find(args.home), load_charter(args.folder.expanduser().absolute())
     name, running = printable(charter.manifest.name), False
     if args.stop:
-        hosting.host(home, hosted(charter, runs=False))
+        host(home, hosted(charter, runs=False))
     else:
         running = take_part(home, charter)
     if args.json:
@@ -46,19 +47,19 @@ def run(args: argparse.Namespace) -> int:
 
 def where(args: argparse.Namespace) -> int:
     """`potluck where`; see `potluck where --help`."""
-    view = asyncio.run(hosting.reach_of(*free_ports(1)))
+    view = asyncio.run(reach_of(*free_ports(1)))
     if args.json:
         say_json({"event": "where", **msgspec.to_builtins(view)})
         return 0
-    for host in view.hosts:
-        print(f"{host} can be reached {SAID[reach(host)]}.")
+    for address in view.hosts:
+        print(f"{address} can be reached {SAID[reach(address)]}.")
     print(view.sentence)
     return 0
 
 
-def hosted(charter: Charter, *, runs: bool) -> hosting.Hosted:
+def hosted(charter: Charter, *, runs: bool) -> Hosted:
     """The line of a charter in the list of a home, with whether its backbone is to run."""
-    return hosting.Hosted(folder=str(charter.folder), collaboration=charter.manifest.id.hex(), runs=runs)
+    return Hosted(folder=str(charter.folder), collaboration=charter.manifest.id.hex(), runs=runs)
 
 
 def take_part(home: Home, charter: Charter) -> bool:
@@ -86,9 +87,9 @@ def take_part(home: Home, charter: Charter) -> bool:
     if not kept:
         write_invitations(charter.folder, [*charter.invitations, own])
     link = kept[0] if kept else link_to([LOOPBACK], desk, charter.manifest.id, own.secret)
-    hosting.host(home, hosted(charter, runs=True))
+    host(home, hosted(charter, runs=True))
     collaborations.keep(link, charter.manifest_path.read_bytes())
-    return asyncio.run(begin_again(home))
+    return begin_again(home)
 
 
 def invite(args: argparse.Namespace) -> int:
@@ -102,9 +103,9 @@ def invite(args: argparse.Namespace) -> int:
         return asyncio.run(_invite(args, load_charter(args.charter.expanduser().absolute())))
     home = Home.find(args.home)
     kept = Collaborations(home).find(args.which or "")
-    own = hosting.hosted_charters(home).get(kept.id)
+    own = hosted_charters(home).get(kept.id)
     if own is not None:
-        args.host = args.host or [*hosting.present_hosts(read_ports(own.path).hosts)]
+        args.host = args.host or [*present_hosts(read_ports(own.path).hosts)]
         return asyncio.run(_invite(args, load_charter(own.path)))
     if args.list or args.withdraw is not None:
         hint = "Name the folder of the collaboration with --charter."

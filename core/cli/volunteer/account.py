@@ -1,7 +1,6 @@
 """`potluck account`: a person's own computers in the collaboration that this one takes part in, and the way out."""
 
 import argparse
-import asyncio
 from typing import Final
 
 import msgspec
@@ -11,7 +10,7 @@ from core.api.numbers import moment_text
 from core.backbone.kept_pass import FILE
 from core.base.problems import printable
 from core.cli.printing.say import agrees, say_json
-from core.cli.volunteer.joining import begin_again
+from core.cli.volunteer.joined import begin_again
 from core.control.one_call import call_once
 from core.engine.remembered.collaborations import Collaborations
 from core.storage.paths import Home
@@ -58,7 +57,7 @@ def _leave(home: Home, collaboration: str) -> None:
     kept = Collaborations(home)
     if any(one.id == collaboration for one in kept.all()):
         kept.leave(collaboration)
-    asyncio.run(begin_again(home))
+    begin_again(home)
 
 
 def _line(one: DeviceView) -> str:

@@ -268,7 +268,8 @@ def _add_joining(commands: Commands) -> None:
             parser.add_argument("--show", action="store_true", help="say who runs it and what for, and join nothing")
             parser.add_argument("--yes", action="store_true", help="ask nothing")
             parser.set_defaults(signs_in=name == "login")
-        parser.set_defaults(run=calling(f"core.cli.volunteer.joining:{'join' if name == 'login' else name}"))
+        runs = "joining:join" if name in {"join", "login"} else f"joined:{name}"
+        parser.set_defaults(run=calling(f"core.cli.volunteer.{runs}"))
 
 
 def _add_directory(commands: Commands) -> None:

@@ -23,6 +23,7 @@ from core.joining.silence import heard
 from core.ledger.board import Board
 from core.ledger.receipts import ReceiptLog
 from core.ledger.week_book import WeekBook
+from core.storage.paths import MEMORY
 from core.swarm.words.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
@@ -41,8 +42,6 @@ SAVE_PAUSE_S = 0.5
 FAILING_S = 60.0
 """Time without a round that succeeded after which people are told, once: that rounds are tried again is routine."""
 CONTACTS_MAX = 24
-MEMORY: Final = "memory.json"
-"""File of a collaboration's folder, which is written while an engine takes part."""
 WEEK: Final = "week"
 """File there of what everybody had given at the beginning of each of the last days."""
 MEMORY_BYTES_MAX = 64 * 1024

@@ -10,7 +10,8 @@ import pytest
 
 from core.api.hosting import BackboneState, Router
 from core.engine import hosting
-from core.engine.hosting import CHARTERS_MAX, HOSTED, Hosted, Hosting, host, hosted_charters, present_hosts, reach_of
+from core.engine.hosting import Hosting, present_hosts, reach_of
+from core.engine.remembered.hosted import CHARTERS_MAX, HOSTED, Hosted, host, hosted_charters
 from core.net.router.portmap import Mapped
 from core.storage.paths import Home
 
