@@ -165,8 +165,8 @@ class RunningRound:
         self._began_at = now
         remembered, places = work.remembered, context.shares.places
         waits = {place: remembered.waits[peer] for place, peer in enumerate(plan.peers) if peer in remembered.waits}
-        ignored, usual_s = places(remembered.vote_ignored), remembered.usual * planned_s(plan)
-        timetable = Timetable(now, usual_s, plan.stall_timeout_s, plan.round_timeout_s, waits)
+        ignored, usually_s = places(remembered.vote_ignored), planned_s(plan, usual=remembered.usual)
+        timetable = Timetable(now, usually_s, plan.stall_timeout_s, plan.round_timeout_s, waits)
         self.data = AllReduce(context, name=self._name, timetable=timetable, transfers=transfers_of(plan, context.me))
         proof = None
         if context.proven and work.identity is not None:

@@ -18,6 +18,9 @@ from core.codecs.registry import number_bytes
 OTHERS_PART: Final = 1.5
 """Bulk leaves over no more than so many times what the middle member's line needs: one slow line, or one word about a
 line, holds up its own links and no others."""
+TIMELY_PART: Final = 1 / 2
+"""Part of the round's time in which a line has to carry what is asked of it: a member that is late then is left behind
+at three quarters (`core.averaging.failure_detector.ASKED_AT`), and the others have the rest to end the round."""
 PACED_PART: Final = 0.97
 """Links send at so much of the rate that the plan gives them, which was measured without headers: acknowledgements and
 the household's packets take the rest."""
@@ -29,8 +32,13 @@ class Demand:
 
     link_bytes: Floats
     """What each member (row) sends to each other (column): parts of the other's share, and means of its own."""
-    seconds: float | None
-    """How long the plan's own lines say it takes; None: the plan knows of none."""
+    busy_s: Sequence[float] = ()
+    """How long the plan's own lines say each member's line is busy, in seconds; empty: the plan knows of none."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the plan's own lines say it takes; None: the plan knows of none."""
+        return max(self.busy_s, default=None)
 
     @property
     def up_bytes(self) -> Sequence[float]:
@@ -52,32 +60,46 @@ def demand_of(plan: Plan, *, among: Collection[PeerId] | None = None) -> Demand:
     """
     members = len(plan.members)
     if plan.stages > 1:  # what the later stages ask is settled on the way
-        return Demand(np.zeros((members, members)), None)
+        return Demand(np.zeros((members, members)))
     gives = np.array([plan.portion(i) / WHOLE_PORTION * bool(member.samples) for i, member in enumerate(plan.members)])
     receives = np.array([member.receives for member in plan.members], dtype=np.float64)
     shares = np.array(plan.chunks) / plan.chunk_total
     link_bytes = number_bytes(plan.codec) * plan.numel * (np.outer(gives, shares) + np.outer(shares, receives))
     np.fill_diagonal(link_bytes, 0.0)
-    seconds = _seconds(plan, link_bytes)
+    busy_s = _busy_s(plan, link_bytes)
     if among is not None:
         counted = np.array([peer in among for peer in plan.peers])
         link_bytes = link_bytes * np.outer(counted, counted)
-    return Demand(link_bytes, seconds)
+    return Demand(link_bytes, busy_s)
 
 
-def _seconds(plan: Plan, link_bytes: Floats) -> float | None:
+def _busy_s(plan: Plan, link_bytes: Floats) -> list[float]:
     lines = lines_of(plan.members, plan.lines) if plan.lines else None
     if lines is None:
-        return None
+        return []
     up_s = link_bytes.sum(axis=1) / [line.up_bytes_per_s for line in lines]
     down_s = link_bytes.sum(axis=0) / [line.down_bytes_per_s for line in lines]
-    pairs_s = [link_bytes[limit.sender, limit.receiver] / limit.rate for limit in plan.limits]
-    return float(max(*up_s, *down_s, *pairs_s))
+    busy_s = np.maximum(up_s, down_s)
+    for limit in plan.limits:
+        busy_s[limit.sender] = max(busy_s[limit.sender], link_bytes[limit.sender, limit.receiver] / limit.rate)
+    return [float(seconds) for seconds in busy_s]
 
 
-def planned_s(plan: Plan) -> float:
-    """How long the round takes where nothing but the plan's lines counts, in seconds; 0 where no lines are known."""
-    return min(demand_of(plan).seconds or 0.0, plan.round_timeout_s)
+def planned_s(plan: Plan, *, usual: float = 1.0) -> float:
+    """How long the round is planned to take, in seconds; 0 where no lines are known.
+
+    Only lines count with which it can be over in time, if most are such: a member with one that is slower, or is said
+    to be, is late like one whose line nobody knows.  If its line counted, nobody would be late before the round fails.
+
+    Args:
+        plan: The round's.
+        usual: How many times what their plans say rounds take.
+    """
+    busy_s = [usual * seconds for seconds in demand_of(plan).busy_s]
+    timely_s = [seconds for seconds in busy_s if seconds <= TIMELY_PART * plan.round_timeout_s]
+    if 2 * len(timely_s) > len(busy_s):
+        return max(timely_s)
+    return min(max(busy_s, default=0.0), plan.round_timeout_s)
 
 
 def even_s(plan: Plan) -> float:

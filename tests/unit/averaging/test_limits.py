@@ -8,6 +8,7 @@ import pytest
 
 from core.averaging.allreduce.all_gather import REDUCER_PATIENCE
 from core.averaging.balance import portions, solver
+from core.averaging.bandwidth.demand import TIMELY_PART
 from core.averaging.commit.coordinator import HEARTBEATS
 from core.averaging.failure_detector import ASKED_AT, STAGE_PART, STAGES, Stage, Timetable
 from core.averaging.grid.gathering import ATTEMPT_STALLS
@@ -39,6 +40,10 @@ def test_deadlines_of_a_round_follow_each_other(planned_s: float) -> None:
 
 def test_means_are_asked_for_elsewhere_after_the_planned_time() -> None:
     assert 1 < ASKED_AT < 2 <= STAGES
+
+
+def test_slowest_line_that_is_planned_with_leaves_time_to_end() -> None:
+    assert ASKED_AT * TIMELY_PART <= 1 - TIMELY_PART / 2
 
 
 def test_waiting_leaves_rounds_four_fifths_of_their_pace() -> None:

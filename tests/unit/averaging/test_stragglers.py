@@ -195,6 +195,17 @@ def test_a_slow_line_that_plans_know_is_no_offence() -> None:
     assert not any(outcome.missing for result in series.results for outcome in result.outcomes)
 
 
+@pytest.mark.parametrize("kind", [None, hostile.mute, hostile.slow_parts(100.0)], ids=["honest", "mute", "slow parts"])
+def test_line_too_slow_for_the_round_makes_no_round_fail(kind: Kind | None) -> None:
+    """Nobody was late before the round was over, so each one failed, and was held against its leader."""
+    lines = [*[line()] * 3, line(0.02)] if kind is None else []
+    series = series_of(4, kind, place=3, lines=lines, rates=[RATE] * 3 + [Rates(1, 1)])
+    took = [series.round(number % 3).seconds for number in range(4)]
+    assert all(len(result.outcomes) >= 3 for result in series.results)
+    assert max(took[1:]) < 5 * honest_s(4)
+    assert all(series.ledgers[peer].may_lead(peer, series.now) for peer in series.peers[:3])
+
+
 def test_slow_line_unknown_to_plans_is_left_behind() -> None:
     series = series_of(MEMBERS, lines=[*[line()] * (MEMBERS - 1), line(0.1)], rates=[RATE] * MEMBERS)
     series.rounds(2)
