@@ -20,7 +20,7 @@ from core.backbone.desk_messages import (
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, RemoteProblem, Said, Sentence, WireProblem
+from core.base.problems import BadInput, RemoteProblem, Sentence, WireProblem
 from core.base.wire import PROTOCOL, Schema
 from core.joining.introduction import (
     TIMEOUT_S,
@@ -50,10 +50,8 @@ class LinkProblem(TurnedAway):
         hint: What to do.
     """
 
-    def __init__(
-        self, why: str, message: str | Sentence, /, *values: object, hint: str | Sentence, said: Said = ()
-    ) -> None:
-        super().__init__(message, *values, hint=hint, said=said)
+    def __init__(self, why: str, message: str | Sentence, /, *values: object, hint: str | Sentence) -> None:
+        super().__init__(message, *values, hint=hint)
         self.code = f"link.{why}"
 
 

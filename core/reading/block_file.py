@@ -102,13 +102,12 @@ class BlockFile:
             view = view[self._file.write(view) :]
 
 
-def read_seal(path: Path, shape: Shape, *, thorough: bool) -> Seal | None:
+def read_seal(path: Path, shape: Shape) -> Seal | None:
     """What a file says of itself; None: it is not whole, damaged, or of another shape.
 
     Args:
         path: The file.
         shape: Shape that its rows must have.
-        thorough: Look at the rows, too.
     """
     try:
         with path.open("rb") as file:
@@ -121,15 +120,14 @@ def read_seal(path: Path, shape: Shape, *, thorough: bool) -> Seal | None:
             right = mark == _MARK and head == _header(rows, shape)
             if not right or size != HEADER_BYTES + rows * shape.row_bytes + SEAL_BYTES:
                 return None
-            if thorough:
-                file.seek(HEADER_BYTES)
-                found = hashlib.blake2b(digest_size=DIGEST_BYTES)
-                left = rows * shape.row_bytes
-                while left and (chunk := file.read(min(left, 1 << 20))):
-                    found.update(chunk)
-                    left -= len(chunk)
-                if found.digest() != digest:
-                    return None
+            file.seek(HEADER_BYTES)
+            found = hashlib.blake2b(digest_size=DIGEST_BYTES)
+            left = rows * shape.row_bytes
+            while left and (chunk := file.read(min(left, 1 << 20))):
+                found.update(chunk)
+                left -= len(chunk)
+            if found.digest() != digest:
+                return None
     except (OSError, struct.error):
         return None
     return Seal(rows, last)

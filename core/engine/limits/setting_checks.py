@@ -35,7 +35,7 @@ from core.api.settings import (
 )
 from core.api.week import BadWeek, read_week, tidied
 from core.base.names import NAME_CHARS_MAX, check_name, usable_name
-from core.base.problems import BadInput, Said, Sentence, quoted
+from core.base.problems import BadInput, Sentence, quoted
 
 HUGE: Final = 1e18
 """Beyond it nothing is a number of bytes."""
@@ -93,10 +93,8 @@ class BadSetting(BadInput):
         hint: What to do.
     """
 
-    def __init__(
-        self, field: str, message: str | Sentence, /, *values: object, hint: str | Sentence, said: Said = ()
-    ) -> None:
-        super().__init__(message, *values, hint=hint, said=said)
+    def __init__(self, field: str, message: str | Sentence, /, *values: object, hint: str | Sentence) -> None:
+        super().__init__(message, *values, hint=hint)
         self.code = f"{PROBLEM_PREFIX}{field}"
 
 

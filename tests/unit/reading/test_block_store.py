@@ -55,13 +55,13 @@ def test_a_growing_file_is_one_that_numpy_maps(wide: bool, tmp_path: Path) -> No
         early = found if early is None else early
         assert found.dtype == shape.dtype
         assert np.array_equal(found, rows[: start + 300])
-        assert read_seal(tmp_path / "a.npy", shape, thorough=True) is None
+        assert read_seal(tmp_path / "a.npy", shape) is None
     file.seal(last=False)
     assert early is not None
     assert np.array_equal(early, rows[:300])
     assert np.array_equal(np.load(tmp_path / "a.npy"), rows)
-    assert read_seal(tmp_path / "a.npy", shape, thorough=True) == Seal(1000, last=False)
-    assert read_seal(tmp_path / "a.npy", Shape(4, wide), thorough=True) is None
+    assert read_seal(tmp_path / "a.npy", shape) == Seal(1000, last=False)
+    assert read_seal(tmp_path / "a.npy", Shape(4, wide)) is None
 
 
 def test_every_damage_of_a_file_is_found(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_every_damage_of_a_file_is_found(tmp_path: Path) -> None:
     right = path.read_bytes()
     for place in range(0, len(right) - 15, 7):  # the last bytes mean nothing
         path.write_bytes(right[:place] + bytes([right[place] ^ 1]) + right[place + 1 :])
-        assert read_seal(path, SHAPE, thorough=True) is None
+        assert read_seal(path, SHAPE) is None
     for wrong in (b"", right[:-1], right + b"x", right[:HEADER_BYTES]):
         path.write_bytes(wrong)
-        assert read_seal(path, SHAPE, thorough=True) is None
+        assert read_seal(path, SHAPE) is None
 
 
 def test_blocks_are_found_again_and_others_go(tmp_path: Path) -> None:
