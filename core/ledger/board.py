@@ -14,8 +14,7 @@ from core.base.ids import PeerId, short
 from core.base.problems import Sentence, WireProblem
 from core.base.state_header import LEDGER_BYTES_MAX
 from core.ledger.credits import OTHERS
-from core.ledger.curve import Curve
-from core.ledger.ledger import ROWS_MAX, Ledger, LedgerRow
+from core.ledger.ledger import ROWS_MAX, Curve, Ledger, LedgerRow
 from core.ledger.week_book import RecentSamples
 from core.swarm.words.orders import HeldoutLearned, LedgerRead, RoundRecord
 from core.system.atomic_files import read_bounded, set_aside, write_atomic

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.api.snapshot import CurvePoint
-from core.ledger.curve import Curve, thinned
+from core.ledger.ledger import Curve, thinned
 
 
 def test_fields_fill_in():
