@@ -30,9 +30,8 @@ from core.engine.installation import Installation
 from core.engine.remembered.notice_file import NoticeFile
 from core.engine.session import VolunteerSession
 from core.joining.own_team import OwnTeam
-from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
-from core.ledger.receipts import read_receipts
+from core.ledger.receipts import CheckedReceipt, check, read_receipts
 from core.schedule.sensed import untold
 from core.system.usage import spare_cores
 

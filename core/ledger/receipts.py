@@ -18,16 +18,26 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from core.averaging.receipts.receipt import RECEIPT_BYTES_MAX, Receipt, Statement, decode_receipt, encode_receipt
+from core.averaging.receipts.receipt import (
+    RECEIPT_BYTES_MAX,
+    Receipt,
+    Statement,
+    check_receipt,
+    decode_receipt,
+    encode_receipt,
+)
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
-from core.base.problems import Sentence, WireProblem
+from core.base.problems import ProofProblem, Sentence, WireProblem
+from core.base.signing import Ed25519Verifier
 from core.ledger.credits import OTHERS, Credit, Credits, credits_of
 from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
 
 SEGMENT_BYTES: Final = 512 * 1024
 """Size at which a segment is closed and the next one begins."""
 SEGMENTS_MAX: Final = 8
+MOMENT_MAX: Final = 253_000_000_000
+"""Upper bound on a moment that can be shown, unix seconds: the year 9987."""
 PEERS_MAX: Final = 10_000
 """Peers with sums of their own; those who did least are summed together."""
 MET_MAX: Final = 256
@@ -256,3 +266,36 @@ def _credits(totals: _Totals) -> dict[PeerId, Credit]:
     if any(len(peer) != PEER_ID_BYTES for peer in rows):
         raise ValueError("a peer is 32 bytes")
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedReceipt:
+    """A receipt and what its check found.
+
+    Attributes:
+        receipt: As it was read.
+        problem: What is wrong with it, one sentence; empty: every signature holds.
+    """
+
+    receipt: Receipt
+    problem: str
+
+    @property
+    def moment(self) -> int:
+        """When it was signed, unix seconds: half of the signers say at least this; 0 if nobody signed."""
+        times = sorted(one.time for one in self.receipt.attestations)
+        return min(times[(len(times) - 1) // 2], MOMENT_MAX) if times else 0
+
+    @property
+    def credits(self) -> Credits:
+        """Each peer's work according to it."""
+        return credits_of(self.receipt)
+
+
+def check(receipt: Receipt) -> CheckedReceipt:
+    """Return the receipt with what is wrong with it."""
+    try:
+        check_receipt(receipt, Ed25519Verifier())
+    except ProofProblem as problem:
+        return CheckedReceipt(receipt, problem.message)
+    return CheckedReceipt(receipt, "")

@@ -11,8 +11,7 @@ import pytest
 from core.__main__ import main
 from core.api.snapshot import HELPER, Activity
 from core.base.manifest import AveragingNumbers
-from core.ledger.checked_receipt import check
-from core.ledger.receipts import read_receipts
+from core.ledger.receipts import check, read_receipts
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
 
 pytestmark = pytest.mark.process

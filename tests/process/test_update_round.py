@@ -11,8 +11,7 @@ from core.api.snapshot import Snapshot
 from core.base.ids import short
 from core.control.one_call import call_once
 from core.engine.remembered.notice_file import NoticeFile
-from core.ledger.checked_receipt import check
-from core.ledger.receipts import read_receipts
+from core.ledger.receipts import check, read_receipts
 from tests.process.publishing import UpdateWorld, update_world
 from tests.process.swarm import Collaboration, Volunteer, collaboration, found
 

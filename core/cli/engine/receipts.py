@@ -13,9 +13,8 @@ from core.backbone.serve import RECEIPTS
 from core.base.ids import PeerId, short
 from core.base.problems import BadInput, NotTrusted
 from core.cli.printing.say import say_json
-from core.ledger.checked_receipt import CheckedReceipt, check
 from core.ledger.credits import Credit
-from core.ledger.receipts import read_receipts
+from core.ledger.receipts import CheckedReceipt, check, read_receipts
 from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 

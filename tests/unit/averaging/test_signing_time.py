@@ -2,7 +2,7 @@
 
 from core.averaging.receipts.exchange import CLOCKS_DIFFER_S
 from core.averaging.receipts.receipt import BUNDLE_MAX, Attestation, Receipt, attest
-from core.ledger.checked_receipt import MOMENT_MAX, CheckedReceipt
+from core.ledger.receipts import MOMENT_MAX, CheckedReceipt
 from tests.unit.averaging.test_attesting import NOW, Desk
 
 

@@ -20,9 +20,9 @@ from core.engine.remembered.gift import GiftMeter, drawn_watts
 from core.engine.remembered.journal import Journal
 from core.engine.remembered.notice_file import NoticeFile
 from core.engine.reports import EngineReports, folder_bytes, receipt_view
-from core.ledger.checked_receipt import check
 from core.ledger.days import Days, GiftTotals
 from core.ledger.ledger import Ledger
+from core.ledger.receipts import check
 from core.schedule.sensed import Sensed, SensedGpu
 from core.storage.paths import Home
 from core.storage.settings import Settings
