@@ -1,8 +1,14 @@
-"""The grid of a layer: each expert has a place, named by one to three coordinates (Learning@home, section 3.2)."""
+"""The grid of a layer: each expert has a place, named by one to three coordinates (Learning@home, section 3.2).
 
-from collections.abc import Iterator
+The score of a place is the sum of what the gate gives for each of its coordinates, so the best places are found
+without looking at all of them.  `best_places` is exact; Algorithm 1 of Learning@home is not where a grid has gaps.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +20,8 @@ DIMENSIONS_MAX = 3
 SIZE_MAX = 256
 """Number of coordinates in a dimension: one byte names each."""
 PLACES_MAX = 65_536
+Scores = Sequence[Sequence[float]]
+"""What the gate gives for one sample: for each dimension, for each coordinate."""
 
 
 class ExpertGrid:
@@ -73,3 +81,53 @@ class ExpertGrid:
         for before in self.prefixes(length - 1):
             for coordinate in range(self.width(before)):
                 yield (*before, coordinate)
+
+
+class Living(Protocol):
+    """What is known of who lives."""
+
+    def after(self, prefix: Place) -> Sequence[int] | None:
+        """Coordinates after a prefix under which an expert lives, in their order; None: that was not read yet."""
+
+
+@dataclass(slots=True)
+class Sought:
+    """The best places for a sample, as far as known."""
+
+    places: list[tuple[float, Place]] = field(default_factory=list)
+    """Score and place of each, the best first."""
+    unknown: list[Place] = field(default_factory=list)
+    """Prefixes that were not read, and under which there may be better ones."""
+
+
+def best_places(scores: Scores, living: Living, grid: ExpertGrid, count: int) -> Sought:
+    """Find the `count` best places: best first, by what a prefix has and the most that can follow.
+
+    Where nothing is unknown they are those of a search through all places.  Equal scores: the lower place is first.
+
+    Args:
+        scores: The gate's.
+        living: Who is known to live.
+        grid: The layer's places.
+        count: How many are wanted.
+    """
+    depth = len(grid.sizes)
+    rest = [0.0] * (depth + 1)
+    for dimension in range(depth - 1, -1, -1):
+        rest[dimension] = rest[dimension + 1] + max(scores[dimension])
+    found = Sought()
+    waiting: list[tuple[float, Place, float]] = [(-rest[0], (), 0.0)]
+    while waiting and len(found.places) < count:
+        _, prefix, score = heapq.heappop(waiting)
+        if len(prefix) == depth:
+            found.places.append((score, prefix))
+            continue
+        after = living.after(prefix)
+        if after is None:
+            found.unknown.append(prefix)
+            continue
+        own, most = scores[len(prefix)], rest[len(prefix) + 1]
+        for coordinate in after:
+            total = score + own[coordinate]
+            heapq.heappush(waiting, (-(total + most), (*prefix, coordinate), total))
+    return found

@@ -1,7 +1,7 @@
 """Finds the experts that a trainer's samples are to go to, by what hosts say in the DHT.
 
 Once all rows of a layer are known, the best places are exact and cost no message; until then a search reads the rows
-that it meets (`core.experts.search`), all that it lacks in one call, and takes what is known when its time is over.
+that it meets (`core.experts.grid`), all that it lacks in one call, and takes what is known when its time is over.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +14,7 @@ from core.base.machine import earliest
 from core.dht.events import Found
 from core.dht.events import Output as DhtOutput
 from core.dht.node import DhtNode
-from core.experts.grid import Place
-from core.experts.search import best_places
+from core.experts.grid import Place, best_places
 from core.experts.table import FORGOTTEN_S, ExpertTable
 from core.swarm.experts.other_hosts import OtherHosts
 from core.swarm.experts.records import Mixture, row_key, row_news

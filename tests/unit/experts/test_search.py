@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from core.experts.grid import ExpertGrid
-from core.experts.search import best_places
+from core.experts.grid import ExpertGrid, best_places
 
 GRIDS = [(7,), (4, 4), (16, 16), (32, 8), (256, 3), (4, 4, 4), (9, 3, 11)]
 

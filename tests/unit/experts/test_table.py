@@ -9,8 +9,7 @@ import pytest
 
 import core.experts.table as table_module
 from core.base.ids import PeerId
-from core.experts.grid import ExpertGrid
-from core.experts.search import best_places
+from core.experts.grid import ExpertGrid, best_places
 from core.experts.table import REFRESH_S, ExpertTable, RowNews
 
 A, B = (PeerId(bytes([n]) * 32) for n in (1, 2))
