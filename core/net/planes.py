@@ -5,7 +5,7 @@ from collections.abc import Callable
 from core.base.ids import Observed, PeerId
 from core.base.machine import Received, Send, Trace
 from core.base.problems import WireProblem
-from core.base.wire import Message, MessageCodec
+from core.base.wire import Message, MessageCodec, Plane
 from core.nat.messages import DialBackDatagram, Mirrored
 from core.net.addresses.address_book import Address
 from core.net.datagrams.datagrams import DatagramPort
@@ -97,16 +97,14 @@ class Planes:
             stream.close(reason)
 
     def arrived(self, stream: PeerStream, data: bytearray) -> None:
-        """Decode a message of a stream; a stream that sends garbage is closed.
+        """Decode a message of a stream; a stream that sends anything else is closed.
 
         Args:
             stream: The stream.
             data: The encoded message.
         """
-        try:
-            message = self.codec.decode(data)
-        except WireProblem:
-            self._trace.mark("net.drop.message")
+        message = self._decoded(data, "stream")
+        if message is None:
             stream.close("sent garbage")
             return
         if message.bulk and self._metering is not None:
@@ -120,13 +118,8 @@ class Planes:
             datagram: The verified datagram.
             source: Address for answers; None: the address book's.
         """
-        try:
-            message = self.codec.decode(datagram.body)
-        except WireProblem:
-            self._trace.mark("net.drop.message")
-            return
-        if message.plane != "datagram":
-            self._trace.mark("net.drop.plane")
+        message = self._decoded(datagram.body, "datagram")
+        if message is None:
             return
         self._answering = (datagram.sender, datagram.nonce, source)
         self._deliver(Received(datagram.sender, message))
@@ -160,6 +153,21 @@ class Planes:
             return isinstance(self.codec.decode(datagram.body), DialBackDatagram | Mirrored)
         except WireProblem:
             return False
+
+    def _decoded(self, data: bytes | bytearray, plane: Plane) -> Message | None:
+        """A message that arrived on a plane; None, and counted, if it is not one, or is one of the other plane.
+
+        What bounds messages of datagrams is the size of a datagram, and the share of the processor that is for them.
+        """
+        try:
+            message = self.codec.decode(data)
+        except WireProblem:
+            self._trace.mark("net.drop.message")
+            return None
+        if message.plane != plane:
+            self._trace.mark("net.drop.plane")
+            return None
+        return message
 
     def _encode(self, message: Message) -> bytes:
         """Encode a message; one that goes to many in a row is encoded once."""
