@@ -1,11 +1,12 @@
 """Limits on real connections."""
 
 import asyncio
+import socket
 
 import pytest
 
 from core.net.limits.pace import Limits, Pace
-from tests.process.net_people import Load, Peer, Say, in_loop
+from tests.process.net_people import Load, Peer, Say, eventually, in_loop
 
 pytestmark = pytest.mark.process
 RATE = 250_000.0
@@ -47,3 +48,22 @@ async def test_a_forbidden_network_carries_control_only():
         assert ben.texts() == ["leaving"]
         pace.forbid(None)
         await ben.book.until(lambda book: len(book.heard) == 2)
+
+
+@in_loop
+async def test_flood_of_strangers_leaves_no_debt_to_links():
+    pace = Pace(now=lambda: 1.8e9)
+    async with Peer("anna", pace=pace) as anna, Peer("ben") as ben:
+        pace.limit(Limits(upload_bytes_s=RATE, download_bytes_s=RATE))
+        anna.knows(ben)
+        await anna.ask(ben, "before?")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for number in range(1, 21):
+                for _ in range(500):
+                    stranger.sendto(bytes((3,)) * 1200, ("127.0.0.1", anna.port))
+                await eventually(lambda sent=500 * number: anna.trace["net.drop.garbage"] >= sent)
+        began = asyncio.get_running_loop().time()
+        for text in ("after?", "again?"):  # the first is read before a limit is asked
+            await anna.ask(ben, text)
+        assert asyncio.get_running_loop().time() - began < 12e6 / RATE / 10
+        assert pace.used.used_bytes > 12e6

@@ -71,7 +71,7 @@ class Bucket:
         self._at = max(now, self._at)
         return self._level
 
-    def spend(self, count: int, now: float) -> None:
+    def spend(self, count: float, now: float) -> None:
         """Take tokens for bytes that passed.
 
         Args:
@@ -201,6 +201,16 @@ class SharedBucket:
         self._used(count)
         self._bucket.spend(count, now)
 
+    def passed(self, count: int, now: float) -> None:
+        """Count bytes that passed and never wait: they take tokens, and leave no debt for those that do wait.
+
+        Args:
+            count: Number of bytes.
+            now: Seconds.
+        """
+        self._used(count)
+        self._bucket.spend(min(count, max(0.0, self._bucket.level(now))), now)
+
     def leave(self, flow: BucketFlow) -> None:
         """Remove a flow from the ring of waiting links."""
         self._waiting.pop(flow, None)
@@ -286,7 +296,7 @@ class Pace:
         return MonthUse(month, self._used_bytes[month])
 
     def passed(self, *, sent: int = 0, received: int = 0) -> None:
-        """Count bytes that never wait: datagrams, which are few and small.
+        """Count bytes that never wait: datagrams, which are few and small, unless strangers send them.
 
         Args:
             sent: Number of bytes sent.
@@ -294,9 +304,9 @@ class Pace:
         """
         now = self._steady()
         if sent:
-            self.upload.spent(sent, now)
+            self.upload.passed(sent, now)
         if received:
-            self.download.spent(received, now)
+            self.download.passed(received, now)
 
     def _count(self, count: int) -> None:
         self._used_bytes[_month(self._now())] += count
