@@ -9,7 +9,7 @@ from typing import Final
 from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Send, earliest
-from core.base.rate_limit import TokenBucket
+from core.base.rate_limit import RateLimit
 from core.nat.events import AddAddress, SendDatagramTo
 from core.nat.messages import NONCE_BYTES, Address, Mapping, Mirror, Mirrored
 from core.nat.peer_record import prefer_ipv4, reveals_mapping, same_subnet
@@ -26,7 +26,10 @@ for two minutes)."""
 SOON_S: Final = 5.0
 AGAIN_S: Final = 1.0
 """Seconds until the next question after a mirror has gone and those left tell too little."""
-ANSWERS_PER_S: Final = 50.0
+ANSWERS_PER_S: Final = 1.0
+ANSWERS_BURST: Final = 10
+"""What one peer gets: an honest one asks a lonely mirror once in `SOON_S`, and after a change a few times more.  Of one
+limit for all, 50 a second, a single member with a line of 100 kbit/s left nothing to others."""
 
 
 def mapping_of(seen: Collection[Address], own: Iterable[str], port: int) -> Mapping:
@@ -199,13 +202,13 @@ class Mirroring:
 
 
 class MirrorService:
-    """Tells other peers where this one sees them, within `ANSWERS_PER_S`."""
+    """Tells other peers where this one sees them, within `ANSWERS_PER_S` for each."""
 
     def __init__(self) -> None:
         self.second_port = 0
         """UDP port at which this peer mirrors too; 0: none."""
         self._addresses: OrderedDict[PeerId, Address] = OrderedDict()
-        self._bucket = TokenBucket(rate_per_s=ANSWERS_PER_S, burst=ANSWERS_PER_S)
+        self._rate_limit = RateLimit[PeerId](rate_per_s=ANSWERS_PER_S, burst=ANSWERS_BURST)
 
     def seen(self, peer: PeerId, address: Address) -> None:
         """Note the source address of a peer's datagrams.
@@ -230,6 +233,6 @@ class MirrorService:
             now: Unix seconds.
         """
         address = self._addresses.get(sender)
-        if address is None or not message.pad or not self._bucket.admits(now):
+        if address is None or not message.pad or not self._rate_limit.admits(sender, now):
             return []
         return [Send(sender, Mirrored(message.nonce, address, self.second_port, load))]

@@ -3,17 +3,18 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from core.base.ids import PeerId
 from core.base.machine import Trace
 from core.base.problems import ProofProblem, WireProblem
-from core.base.rate_limit import household
+from core.base.rate_limit import RateLimit, household
 from core.base.wire import MessageCodec
 from core.nat.messages import NAT_MESSAGES, Address, Mirror, Mirrored
+from core.nat.mirror import ANSWERS_BURST, ANSWERS_PER_S
 from core.net.addresses.address_book import Address as Place
 from core.net.datagrams.envelope import Envelopes, UnknownPass, VerifiedDatagram
 from core.net.datagrams.udp import UdpPort, source_of
 from core.net.limits.pace import Pace
 
-ANSWERS_PER_S: Final = 50
 _CODEC: Final = MessageCodec(NAT_MESSAGES)
 
 
@@ -39,7 +40,7 @@ class MirrorPort(UdpPort):
         self._envelopes = envelopes
         self._now = now
         self._pace = pace
-        self._second, self._answers = 0, 0
+        self._rate_limit = RateLimit[PeerId](rate_per_s=ANSWERS_PER_S, burst=ANSWERS_BURST)
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
         """Answer a datagram at its source address."""
@@ -65,16 +66,12 @@ class MirrorPort(UdpPort):
         except WireProblem:
             self._trace.mark("net.drop.message")
             return
-        if int(now) != self._second:
-            self._second, self._answers = int(now), 0
-        self._answers += 1
-        if not isinstance(message, Mirror) or not message.pad or self._answers > ANSWERS_PER_S:
+        sender = datagram.sender
+        if not (isinstance(message, Mirror) and message.pad and self._rate_limit.admits(sender, now)):
             self._trace.mark("net.drop.second")
             return
         answer = Mirrored(message.nonce, Address(*source), second_port=0, load=0)
-        self._put(
-            self._envelopes.seal(datagram.sender, _CODEC.encode(answer), now=now, reply_to=datagram.nonce), source
-        )
+        self._put(self._envelopes.seal(sender, _CODEC.encode(answer), now=now, reply_to=datagram.nonce), source)
 
     def _put(self, datagrams: list[bytes], address: Place) -> None:
         for datagram in datagrams:

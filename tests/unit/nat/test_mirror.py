@@ -11,7 +11,7 @@ from core.base.ids import PeerId
 from core.base.machine import Send
 from core.nat.events import SendDatagramTo
 from core.nat.messages import Address, Mapping, Mirror, Mirrored
-from core.nat.mirror import AGAIN_S, ANSWERS_PER_S, ASK_S, KEEP_S, REFRESH_S, Mirroring, MirrorService, mapping_of
+from core.nat.mirror import AGAIN_S, ANSWERS_BURST, ASK_S, KEEP_S, REFRESH_S, Mirroring, MirrorService, mapping_of
 
 OUT, OTHER = "20.0.0.7", "20.0.0.8"
 MIRRORS = {PeerId(bytes([n]) * 32): Address(f"30.{n}.0.1", 31337) for n in range(1, 6)}
@@ -145,8 +145,18 @@ def test_answers_are_no_longer_than_questions_and_limited() -> None:
     assert service.asked(asker, Mirror(bytes(16)), 0, 1.0) == []
     service.seen(asker, Address(OUT, 99))
     answers = [service.asked(asker, Mirror(bytes(16)), 0, 1.0) for _ in range(200)]
-    assert sum(map(len, answers)) <= ANSWERS_PER_S
+    assert sum(map(len, answers)) <= ANSWERS_BURST
     assert service.asked(asker, Mirror(bytes(16), b""), 0, 9.0) == []
+
+
+def test_member_that_asks_without_end_silences_no_mirror() -> None:
+    service, flooder, newcomer = MirrorService(), PeerId(bytes(32)), PeerId(bytes([1]) * 32)
+    for peer in (flooder, newcomer):
+        service.seen(peer, Address(OUT, 99))
+    for number in range(6000):
+        service.asked(flooder, Mirror(bytes(16)), 0, number / 100)
+        if number % 500 == 0:
+            assert service.asked(newcomer, Mirror(bytes(16)), 0, number / 100)
 
 
 def test_new_mirrors_replace_old_observations_only_when_they_answer() -> None:
