@@ -28,7 +28,6 @@ IPV6_FIRST_S: Final = 4.0
 time."""
 CANDIDATES_MAX: Final = 32
 TRIES_AT_ONCE: Final = 8
-TRIES_PER_MINUTE: Final = 20
 PER_PEER_S: Final = 30.0
 UNRESPONSIVE_S: Final = 3 * PER_PEER_S
 """A candidate that has not answered for this many seconds counts as gone."""
@@ -239,8 +238,6 @@ class DialBackService:
         self._trying: dict[bytes, tuple[PeerId, float]] = {}
         self._tried: OrderedDict[tuple[PeerId, bool], float] = OrderedDict()
         """Time of the last attempt by requester and family (True: IPv6)."""
-        self._minute_at = 0.0
-        self._minute_count = 0
 
     def requested(self, sender: PeerId, message: DialBack, address: Address | None, now: float) -> list[DialBackOutput]:
         """Call another peer back at the address from which its request came.
@@ -258,13 +255,10 @@ class DialBackService:
             self._trace.mark("nat.dial_back.family")
             return []
         self._trying = {nonce: one for nonce, one in self._trying.items() if now < one[1] + ANSWER_S}
-        if now >= self._minute_at + 60:
-            self._minute_at, self._minute_count = now, 0
         recent = now < self._tried.get((sender, ipv6), -PER_PEER_S) + PER_PEER_S
-        if recent or self._minute_count >= TRIES_PER_MINUTE or len(self._trying) >= TRIES_AT_ONCE:
+        if recent or len(self._trying) >= TRIES_AT_ONCE:
             self._trace.mark("nat.dial_back.refused")
             return [] if recent else [Send(sender, DialBackResult(message.nonce, tcp=False, refused=True))]
-        self._minute_count += 1
         remember(self._tried, (sender, ipv6), now, PEERS_MAX)
         outputs: list[DialBackOutput] = []
         if message.udp_port:

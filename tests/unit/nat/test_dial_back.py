@@ -94,6 +94,19 @@ def test_dial_back_cannot_scan_ports_or_flood() -> None:
     assert service.requested(PeerId(bytes([7]) * 32), DialBack(bytes(16), 80, 0, b""), SEEN, 90.0) == []
 
 
+def test_ten_computers_of_one_person_keep_nobody_from_being_tried() -> None:
+    service = DialBackService(trace=Trace())
+    for at in (1.0, 31.5):
+        for number in range(10):
+            nonce = bytes([number, int(at)]) * 8
+            peer = PeerId(number.to_bytes(32, "big"))
+            assert len(service.requested(peer, DialBack(nonce, 80, 0), SEEN, at + number / 100)) == 1
+            service.tried(nonce, tcp=True)
+    assert TryDialBack(bytes(16), Address(SEEN.host, 22)) in service.requested(
+        ASKER, DialBack(bytes(16), 22, 0), SEEN, 35.0
+    )
+
+
 def test_ipv6_peers_say_nothing_about_the_ipv4_port() -> None:
     machine = DialBackProbe(random=Random(1))
     machine.candidate(ASKER, Address("2a00::1", 5000))
