@@ -10,8 +10,15 @@ from core.nat.messages import CircuitData
 
 BURST_S: Final = 0.25
 """Unused rate is kept up to the worth of this time."""
+MESSAGE_BYTES: Final = 256
+"""What a message counts for beside its payload: without it, the bound on what waits does not bound memory."""
 WAIT_S: Final = 0.001
 """Time beyond the moment at which the rate allows bytes again, so that it does when the queue is asked."""
+
+
+def cost_bytes(message: CircuitData) -> int:
+    """What a message counts for where bytes are limited."""
+    return MESSAGE_BYTES + len(message.payload)
 
 
 class FairQueue:
@@ -57,7 +64,7 @@ class FairQueue:
             message: The message.
         """
         self._waiting.setdefault(message.circuit, deque()).append(Send(to, message))
-        self._held[message.circuit] += len(message.payload)
+        self._held[message.circuit] += cost_bytes(message)
 
     def drop(self, circuit: bytes) -> None:
         """Forget the messages of a circuit."""
@@ -70,10 +77,10 @@ class FairQueue:
         while self._bucket.tokens(now) > 0 and self._waiting:
             circuit, queue = next(iter(self._waiting.items()))
             outputs.append(queue.popleft())
-            size = len(outputs[-1].message.payload)
-            self._bucket.spend(size)
-            self.moved_bytes += size
-            self._held[circuit] -= size
+            message = outputs[-1].message
+            self._bucket.spend(cost_bytes(message))
+            self._held[circuit] -= cost_bytes(message)
+            self.moved_bytes += len(message.payload)
             self._waiting.move_to_end(circuit)
             if not queue:
                 self.drop(circuit)

@@ -9,7 +9,7 @@ from core.base.bounds import remember
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.base.wire import Message
-from core.nat.fair_queue import FairQueue
+from core.nat.fair_queue import FairQueue, cost_bytes
 from core.nat.messages import (
     AcceptCircuit,
     Address,
@@ -236,7 +236,7 @@ class RelayService:
         if circuit is None or to is None or not (circuit.accepted and circuit.carried):
             self._trace.mark("nat.relay.late" if circuit is None else "nat.relay.stray")
             return [] if circuit is not None else [Send(sender, CloseCircuit(message.circuit, "unknown", final=False))]
-        size = len(message.payload)
+        size = cost_bytes(message)
         over = self.queue.held_bytes_of(message.circuit) + size > self.settings.held_bytes_per_circuit
         if over or self.queue.held_bytes + size > self.settings.held_bytes:
             self._trace.mark("nat.relay.dropped")

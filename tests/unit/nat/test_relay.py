@@ -1,10 +1,13 @@
 """A relay keeps its word, its limits and its hands off what it carries."""
 
+import tracemalloc
 from typing import Any
 
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace
+from core.base.wire import MessageCodec
 from core.nat.messages import (
+    NAT_MESSAGES,
     AcceptCircuit,
     CircuitAccepted,
     CircuitData,
@@ -20,6 +23,7 @@ from core.nat.relay import RelayService, RelaySettings
 
 A, B, C = (PeerId(bytes([number]) * 32) for number in (1, 2, 3))
 NOW = 1000.0
+CODEC = MessageCodec(NAT_MESSAGES)
 OFFER = PunchOffer(bytes(16), (), (), "kept", "kept", quic=True, one_way_ms=20, relays=())
 
 
@@ -119,6 +123,18 @@ def test_bytes_held_by_the_relay_are_bounded() -> None:
     for number in range(100):
         service.handle(Received(A, CircuitData(circuit_id(1), number * 30_000, bytes(30_000))), NOW)
     assert service.queue.held_bytes <= 100_000
+
+
+def test_tiny_messages_take_no_more_memory_than_the_bound() -> None:
+    service = relay(rate_bytes_per_s=1.0, held_bytes=2_000_000)
+    opened(service)
+    tracemalloc.start()
+    for number in range(20_000):
+        message = CODEC.decode(CODEC.encode(CircuitData(circuit_id(1), number, b"x")))
+        service.handle(Received(A, message), NOW)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 3_000_000
 
 
 def test_circuit_over_its_hourly_bytes_ends_for_take_over() -> None:
