@@ -128,6 +128,9 @@ class SendHalf:
         self._next = 0
         self._limit = min(window_bytes, PAYLOAD_BYTES_MAX * 8)
         """The offset up to which the other endpoint lets this one send."""
+        self._repeatable = WINDOW_BYTES_MAX
+        """Bytes that may be sent again since the other endpoint says that it misses them: a window, and as many as have
+        arrived.  It may say so every round trip, and each time all that is in flight would be queued once more."""
 
     @property
     def room(self) -> int:
@@ -169,9 +172,12 @@ class SendHalf:
         count = message.ack - self.acked
         self._drop(message.ack)
         self._limit = max(self._limit, message.ack + message.window)
+        self._repeatable = min(self._repeatable + count, WINDOW_BYTES_MAX)
         self.line.acked(message.ack, count, now)
-        if message.again and self._next > message.ack and self.line.may_repeat(now):
+        missing = self._next - message.ack if message.again else 0
+        if 0 < missing <= self._repeatable and self.line.may_repeat(now):
             self._trace.mark("nat.circuit.resent")
+            self._repeatable -= missing
             self._next = message.ack
         self._next = max(self._next, message.ack)
         return count

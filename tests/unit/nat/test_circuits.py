@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.nat.circuit_endpoint import DETACHED_S, SILENT_S
 from core.nat.events import CircuitEnded
-from core.nat.messages import CircuitAck, CircuitData, CloseCircuit
+from core.nat.messages import WINDOW_BYTES_MAX, CircuitAck, CircuitData, CloseCircuit
 from core.net.identity.tls import SecureChannel
 from tests.unit.nat.circuit_pair import CIRCUIT, RELAYS, STEP_S, WINDOW_BYTES, Pair
 from tests.unit.net.people import credentials
@@ -202,6 +202,16 @@ def test_bytes_that_a_relay_drops_are_retransmitted(lost: int) -> None:
     pair.queues[1].remove(carries[lost])
     pair.run(0.5 if lost > 0 else 3.5)
     assert pair.got[1] == data
+
+
+def test_peer_that_misses_all_it_gets_is_sent_little() -> None:
+    pair, sent = Pair(1), 0
+    pair.write(0, bytes(200_000))
+    for step in range(600):
+        ack = CircuitAck(CIRCUIT, 0, WINDOW_BYTES, again=True, answer=True)
+        outputs = pair.ends[0].handle(RELAYS[0], ack, pair.now + step / 20)
+        sent += sum(len(out.message.payload) for out in outputs if isinstance(getattr(out, "message", 0), CircuitData))
+    assert sent <= WINDOW_BYTES_MAX
 
 
 class Talk:
