@@ -8,7 +8,7 @@ from typing import Final
 
 from core.base.ids import PeerId
 from core.base.machine import Send, Trace, earliest
-from core.base.rate_limit import TokenBucket
+from core.base.rate_limit import RateLimit
 from core.base.wire import Message
 from core.nat.circuit_endpoint import CircuitEndpoint, EndpointOutput, RouteLost
 from core.nat.events import AddAddress, CircuitOpened, NatOutput
@@ -32,8 +32,11 @@ PER_PEER_MAX: Final = 4
 OPEN_S: Final = 3.0
 RELAYS_COUNTED_MAX: Final = 64
 """Relays whose bytes are counted until `take_carried` is called."""
+PUNCH_DELAY_S_MAX: Final = 2.0
+"""A punch that waits holds a place that others need, and the other side names the delay."""
 ASKS_PER_S: Final = 4.0
 ASKS_BURST: Final = 40.0
+"""Circuits that each relay may ask this peer to accept: one that invents them takes nothing from the other relay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +107,7 @@ class Circuits:
         self._opening: dict[bytes, _Opening] = {}
         self.opened: dict[bytes, OpenedCircuit] = {}
         """Circuits of which this peer is an endpoint."""
-        self._asks = TokenBucket(rate_per_s=ASKS_PER_S, burst=ASKS_BURST)
+        self._asks = RateLimit[PeerId](rate_per_s=ASKS_PER_S, burst=ASKS_BURST)
         self.takeovers = 0
         self._carried: Counter[PeerId] = Counter()
 
@@ -252,7 +255,7 @@ class Circuits:
         mine = sum(opened.peer == peer for opened in self.opened.values())
         full = message.carried and (len(self.opened) >= CIRCUITS_MAX or mine >= PER_PEER_MAX)
         expected = any(relay.peer == sender for relay in self._relays())
-        if full or not expected or message.circuit in self or not self._asks.admits(now):
+        if full or not expected or message.circuit in self or not self._asks.admits(sender, now):
             self._trace.mark("nat.circuit.refused")
             return [Send(sender, CloseCircuit(message.circuit, "refused", final=False))] if expected else []
         offer = None if theirs is None else self._offer(theirs.nonce, sender)
@@ -260,7 +263,7 @@ class Circuits:
         if message.carried:
             outputs += self._add(message.circuit, peer, sender, _named(theirs, self._me), now, attempt=None)
         if theirs is not None and offer is not None:
-            at = now + (offer.one_way_ms + theirs.one_way_ms) / 1000
+            at = now + min((offer.one_way_ms + theirs.one_way_ms) / 1000, PUNCH_DELAY_S_MAX)
             agreed = PunchAgreed(peer=peer, attempt=0, theirs=theirs, mine=offer, at=at, carried=message.carried)
             outputs.append(agreed)
         return outputs
