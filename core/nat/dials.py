@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import earliest
 from core.nat.circuits import Circuits, CircuitsOutput, PunchAgreed
@@ -24,6 +25,9 @@ PUNCH_S: Final = 3.0
 BIRTHDAY_S: Final = 4.0
 DIALS_MAX: Final = 256
 PUNCHES_FOR_OTHERS_MAX: Final = 32
+PUNCH_AGAIN_S: Final = (10.0, 120.0)
+"""First and longest pause before another punch for a peer that none has led to: it names the addresses that are called,
+which need not be its own."""
 UPGRADE_S: Final = (30.0, 120.0, 600.0)
 RELAYED_MAX: Final = 256
 
@@ -77,6 +81,8 @@ class Dials:
         self._owners: dict[int, PeerId] = {}
         self._punches: dict[int, tuple[PeerId, float]] = {}
         """Punches that other peers began, by attempt: the peer, and the time by which it must have ended."""
+        self._in_vain: BackOff[PeerId] = BackOff(first=PUNCH_AGAIN_S[0], longest=PUNCH_AGAIN_S[1], decay=600.0)
+        """Peers for which this one has punched, as long as no direct link has come of it."""
         self._relayed: dict[PeerId, tuple[float, int]] = {}
 
     @property
@@ -139,6 +145,7 @@ class Dials:
                 dialling.way = dialling.way or Way.RELAY
             return []
         self._relayed.pop(event.peer, None)
+        self._in_vain.clear(event.peer)
         stopped = [CancelAttempt(number) for number, (peer, _) in self._punches.items() if peer == event.peer]
         for abandon in stopped:
             self._finish(abandon.attempt)
@@ -186,7 +193,7 @@ class Dials:
                 dialling.relay_at = now
         plan = punch_plan(agreed.mine, agreed.theirs, random=self._random)
         others = self._punches.values()
-        again = any(peer == agreed.peer for peer, _ in others)
+        again = self._in_vain.is_excluded(agreed.peer, now) or any(peer == agreed.peer for peer, _ in others)
         crowded = not agreed.attempt and (again or len(others) >= PUNCHES_FOR_OTHERS_MAX)
         outputs: list[CircuitsOutput] = []
         if not plan.hopeless and not crowded:
@@ -196,6 +203,7 @@ class Dials:
                 dialling.running[number] = (Way.TCP_PUNCH, until + 1)
             else:
                 self._punches[number] = (agreed.peer, until + 1)
+                self._in_vain.fail(agreed.peer, now)
             outputs.append(
                 Punch(
                     attempt=number, peer=agreed.peer, nonce=agreed.mine.nonce, tcp=plan.tcp, udp=plan.udp,
@@ -211,6 +219,8 @@ class Dials:
     def network_changed(self, now: float) -> None:
         """Try direct ways again soon: routers may differ in the new network."""
         self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
+        for peer in self._relayed:
+            self._in_vain.clear(peer)
 
     def tick(self, now: float) -> list[CircuitsOutput]:
         """Begin, give up and repeat what is due."""

@@ -20,6 +20,7 @@ from core.nat.events import (
     PeerRecordFound,
     PeerWanted,
     PublicPeerFound,
+    Punch,
     Way,
 )
 from core.nat.messages import (
@@ -143,6 +144,46 @@ def test_one_peer_has_one_punch_of_ours_at_a_time() -> None:
         opening = CircuitRequested(circuit, PEERS[1], offer, resume=False, received=0, carried=number == 0)
         world.tell(a, Received(relay, opening))
     assert len(a.punches) == 1
+
+
+def test_a_relay_that_invents_circuits_closes_no_other_relay() -> None:
+    world, _, (a,) = world_of("kept")
+    liar, honest = (PeerId(relay.peer) for relay in a.machine.reservations.held)
+    for number in range(60):
+        opening = CircuitRequested(
+            number.to_bytes(16, "big"), number.to_bytes(32, "big"), None, resume=False, received=0, carried=True
+        )
+        world.tell(a, Received(liar, opening))
+    refused = a.trace["nat.circuit.refused"]
+    assert refused
+    opening = CircuitRequested(bytes([9]) * 16, PEERS[1], None, resume=False, received=0, carried=True)
+    world.tell(a, Received(honest, opening))
+    assert bytes([9]) * 16 in a.machine.circuits.opened
+    assert a.trace["nat.circuit.refused"] == refused
+
+
+def test_peer_to_which_no_punch_leads_gets_few() -> None:
+    world, _, (a,) = world_of("kept")
+    relay = PeerId(a.machine.reservations.held[0].peer)
+    offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
+    punches = 0
+    for number in range(300):
+        circuit = number.to_bytes(16, "big")
+        opening = CircuitRequested(circuit, PEERS[1], offer, resume=False, received=0, carried=False)
+        punches += sum(isinstance(out, Punch) for out in a.machine.handle(Received(relay, opening), world.now))
+        world.run(1)
+    assert 1 <= punches <= 6
+
+
+def test_punch_is_not_put_off_for_long() -> None:
+    world, _, (a,) = world_of("kept")
+    relay = PeerId(a.machine.reservations.held[0].peer)
+    offer = PunchOffer(
+        bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=60_000, relays=()
+    )
+    opening = CircuitRequested(bytes(16), PEERS[1], offer, resume=False, received=0, carried=True)
+    world.tell(a, Received(relay, opening))
+    assert a.punches[PEERS[1]].at <= world.now + 2
 
 
 @settings(max_examples=150, deadline=None)
