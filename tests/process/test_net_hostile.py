@@ -346,14 +346,3 @@ async def test_links_made_and_ended_leave_no_timers(monkeypatch):
             extra.cut()
             await eventually(lambda: len(ben.host.links.streams()) == 2)
         assert looks.count(peer_links_module.STEADY_S) == 0
-
-
-@in_loop
-async def test_message_of_datagrams_on_a_stream_ends_the_link():
-    async with acquainted() as (anna, ben):
-        anna.say(ben, Say("hello"))
-        await ben.book.until(lambda book: book.heard)
-        anna.host.links.to(ben.id).send(CODEC.encode(Ask("without a share of the processor")), bulk=True)
-        await anna.book.until(lambda book: book.lost)
-        assert ben.texts() == ["hello"]
-        assert ben.trace["net.drop.plane"] == 1

@@ -191,25 +191,16 @@ class SharedBucket:
         self._arm(now)
         return 0
 
-    def spent(self, count: int, now: float) -> None:
+    def spent(self, count: int, now: float, *, owes: bool = True) -> None:
         """Count bytes that passed.
 
         Args:
             count: Number of bytes.
             now: Seconds.
+            owes: Whether they leave a debt; those that never wait take only the tokens that are there.
         """
         self._used(count)
-        self._bucket.spend(count, now)
-
-    def passed(self, count: int, now: float) -> None:
-        """Count bytes that passed and never wait: they take tokens, and leave no debt for those that do wait.
-
-        Args:
-            count: Number of bytes.
-            now: Seconds.
-        """
-        self._used(count)
-        self._bucket.spend(min(count, max(0.0, self._bucket.level(now))), now)
+        self._bucket.spend(count if owes else min(count, max(0.0, self._bucket.level(now))), now)
 
     def leave(self, flow: BucketFlow) -> None:
         """Remove a flow from the ring of waiting links."""
@@ -304,9 +295,9 @@ class Pace:
         """
         now = self._steady()
         if sent:
-            self.upload.passed(sent, now)
+            self.upload.spent(sent, now, owes=False)
         if received:
-            self.download.passed(received, now)
+            self.download.spent(received, now, owes=False)
 
     def _count(self, count: int) -> None:
         self._used_bytes[_month(self._now())] += count
