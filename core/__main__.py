@@ -4,6 +4,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from core.base import arrays
 from core.system.hidden_links import own_words
@@ -15,6 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     What this process and its children create is for its owner only: logs and folders too.
     """
+    if argv is None:
+        _import_nothing_from_here()
     words = own_words() if argv is None else argv
     _speak_utf8()
     arrays.loading = one_thread
@@ -25,6 +28,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(words)
     except KeyboardInterrupt:
         return 130
+
+
+def _import_nothing_from_here() -> None:
+    """Have children import nothing from the folder where the person stands: others may have put it there.
+
+    Python looks there first where it is started with `-m`.  Whoever starts `python -m core` in a checkout stands in it.
+    """
+    if sys.path[:1] != [str(Path(__file__).parents[1])]:
+        os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def _speak_utf8() -> None:
