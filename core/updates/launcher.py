@@ -6,6 +6,7 @@ A frozen program calls `launched` before anything else (packaging/frozen.py).  T
 launcher: it starts a newer one in its place, or is the program itself.
 """
 
+import errno
 import os
 import runpy
 import signal
@@ -25,6 +26,8 @@ LOOK_S: Final = 0.1
 ENDED_WELL: Final = frozenset({0, 2, 77, 130})
 """Exit codes of a program that has come far enough to say a sentence (core.cli.program, core.system.startup)."""
 BACK: Final = "potluck: Version {version} did not start, so the one before it runs. It is not taken again.\n"
+_SCARCE: Final = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
+"""What keeps a program from starting now, and says nothing of its version."""
 _PASSED_ON: Final = tuple(
     number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
@@ -51,16 +54,28 @@ def launched(folder: Path, name: str, words: list[str]) -> int | None:
     os.environ[PROGRAM], os.environ[LAUNCHER] = str(folder), str(folder / name)
     while (version := program.newest) != program.installed:
         command = [str(program.path(version) / name), *words]
-        if program.is_proven(version) or not _comes_up(words) or not program.try_out(version):
-            return _become(command)
-        for _ in range(TRIES):
-            code = _watched(program, version, command)
-            if code is not None:
-                return code
+        code = _tried(program, version, command, words)
+        if code is not None:
+            return code
         program.roll_back(version)
+        if not program.is_bad(version):
+            return None  # nothing can be noted here, and the next look would find it again
         sys.stderr.write(BACK.format(version=version))
         sys.stderr.flush()
     return None
+
+
+def _tried(program: ProgramFolder, version: str, command: list[str], words: list[str]) -> int | None:
+    """Run a version; returns its exit code, None: it did not come up, or its program is gone or torn."""
+    if program.is_proven(version) or not _comes_up(words) or not program.try_out(version):
+        try:
+            return _become(command)
+        except OSError as error:
+            if error.errno in _SCARCE:
+                raise
+            return None
+    codes = (_watched(program, version, command) for _ in range(TRIES))
+    return next((code for code in codes if code is not None), None)
 
 
 def _comes_up(words: list[str]) -> bool:

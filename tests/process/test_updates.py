@@ -270,3 +270,17 @@ def test_unpacked_files_are_private_and_old_versions_go(world):
     assert (world.program.path("0.5.0") / "potluck").stat().st_mode & 0o777 == 0o755
     assert atomic_files.read_bounded(world.program.room / "memory.json", 10_000)
     assert sys.executable in (world.program.path("0.5.0") / "potluck").read_text()
+
+
+@pytest.mark.parametrize("harm", ["gone", "torn"])
+def test_program_goes_back_from_a_version_whose_program_is_lost(world, capfd, harm):
+    world.publish("0.2.0")
+    world.look()
+    (world.program.versions / "0.2.0.up").touch()
+    program = world.program.path("0.2.0") / "potluck"
+    program.write_bytes(b"")  # as a power cut leaves it
+    if harm == "gone":
+        program.unlink()
+    assert launcher.launched(world.program.folder, "potluck", ["status"]) is None
+    assert "Version 0.2.0 did not start" in capfd.readouterr().err
+    assert world.program.newest == "0.1.0"
