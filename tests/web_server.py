@@ -61,6 +61,8 @@ class Site:
     """How the next answers are wrong, one after the other: "page", "range", "" for one that is right."""
     tag: str = ""
     """ETag of all files."""
+    length: str = ""
+    """A lie about the length of each answer."""
     sent: int = 0
     url: str = ""
 
@@ -120,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_response(200)
         self.send_header("Content-Type", "text/html" if slip == "page" else site.kind)
         self.send_header("ETag", site.tag)
-        self.send_header("Content-Length", str(end - start))
+        self.send_header("Content-Length", site.length or str(end - start))
         self.end_headers()
         stop = min(end, start + site.cut) if site.cut else end
         while body and start < stop:

@@ -90,22 +90,45 @@ class UpdateFetcher(FetcherInterface):
         part.unlink(missing_ok=True)
 
     def _complete(self, url: str, file: IO[bytes], size: int) -> None:
-        """Have all of an archive here."""
-        failures = 0
+        """Have all of an archive here.
+
+        An attempt that comes no further than one before it has failed: a server that begins anew each time sends
+        without an end otherwise.  One that gives a byte and hangs up is as slow as one that waits with the next.
+        """
+        failures, most, began = 0, file.seek(0, 2), time.monotonic()
+        first = most
         while (before := file.seek(0, 2)) < size:
+            trouble: Exception = tuf.DownloadError("it ends early")
             try:
                 self._append(url, file, size)
             except (tuf.DownloadHTTPError, tuf.DownloadLengthMismatchError) as error:
                 file.truncate(0)
                 if not isinstance(error, tuf.DownloadHTTPError) or error.status_code != WHOLE or not before:
                     raise
-            except (tuf.DownloadError, urllib3.exceptions.HTTPError, OSError) as error:
+                trouble = error
+            except (tuf.DownloadError, OSError) as error:
                 if isinstance(error, OSError) and not isinstance(error, ConnectionError | TimeoutError):
                     raise  # of the disk
-                failures = 0 if file.tell() > before else failures + 1
-                if failures >= FAILURES_MAX:
-                    raise
-                self._sleep(WAIT_S * 2**failures if failures else 0.0)
+                trouble = error
+            here = file.seek(0, 2)
+            if here >= size:
+                return
+            failures = 0 if here > most else failures + 1
+            most = max(most, here)
+            if failures >= FAILURES_MAX:
+                raise trouble
+            self._check_speed(most - first, began)
+            self._sleep(WAIT_S * 2**failures if failures else 0.0)
+
+    def _check_speed(self, got: int, began: float) -> None:
+        """See that bytes come fast enough.
+
+        Raises:
+            tuf.SlowRetrievalError: they do not.
+        """
+        passed_s = time.monotonic() - began
+        if passed_s > self._grace_s and got < passed_s * LEAST_BYTES_S:
+            raise tuf.SlowRetrievalError(f"{got} bytes in {passed_s:.0f} s")
 
     def _append(self, url: str, file: IO[bytes], size: int) -> None:
         """Add what one more connection brings to what is here."""
@@ -120,28 +143,27 @@ class UpdateFetcher(FetcherInterface):
         """Bytes of a file, from `begin` on."""
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={begin}-"} if begin else {})}
         timeout = urllib3.Timeout(SILENCE_S)
-        with _pool(url) as pool:
-            try:
-                answer = pool.request("GET", url, headers=headers, preload_content=False, timeout=timeout, retries=2)
-            except urllib3.exceptions.MaxRetryError as error:
-                if str(PROXY_ASKS) in str(error.reason):
-                    raise tuf.DownloadHTTPError("the proxy wants to know who asks", PROXY_ASKS) from error
-                raise tuf.DownloadError(str(error.reason)) from error
-            with closing(answer):
-                if answer.status >= 400 or (begin and answer.status == WHOLE):
-                    raise tuf.DownloadHTTPError(f"answer {answer.status}", answer.status)
-                yield from self._chunks(answer)
+        try:
+            pool = _pool(url)
+            answer = pool.request("GET", url, headers=headers, preload_content=False, timeout=timeout, retries=2)
+        except urllib3.exceptions.HTTPError as error:  # also: a proxy of another kind, an address that is none
+            if isinstance(error, urllib3.exceptions.MaxRetryError) and str(PROXY_ASKS) in str(error.reason):
+                raise tuf.DownloadHTTPError("the proxy wants to know who asks", PROXY_ASKS) from error
+            raise tuf.DownloadError(str(error)) from error
+        with pool, closing(answer):
+            if answer.status >= 400 or (begin and answer.status == WHOLE):
+                raise tuf.DownloadHTTPError(f"answer {answer.status}", answer.status)
+            yield from self._chunks(answer)
 
     def _chunks(self, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         """What comes, as it comes: a reader that waits for a whole chunk does not notice how slowly it does."""
         began, got = time.monotonic(), 0
-        announced = int(answer.headers.get("Content-Length", 0) or 0)
+        told = answer.headers.get("Content-Length", "")
+        announced = int(told) if told.isdecimal() else 0
         try:
             while chunk := answer.read1(CHUNK_BYTES):
                 got += len(chunk)
-                passed_s = time.monotonic() - began
-                if passed_s > self._grace_s and got < passed_s * LEAST_BYTES_S:
-                    raise tuf.SlowRetrievalError(f"{got} bytes in {passed_s:.0f} s")
+                self._check_speed(got, began)
                 yield chunk
         except urllib3.exceptions.TimeoutError as error:
             raise tuf.SlowRetrievalError(str(error)) from error
@@ -224,12 +246,15 @@ class UpdateSource:
             ) from error
 
     def fetch(self, archive: OfferedArchive, bytes_max: int) -> Path:
-        """Have an archive here, from where the last attempt ended.
+        """Have an archive here, from where the last attempt ended; what is left of others goes.
 
         Raises:
             NotTrusted: it is not what the publisher has signed.
             UserProblem: there is no connection, or the disk is full.
         """
+        for other in self._downloads.iterdir():
+            if archive.name not in other.name and other.name != LIST:
+                other.unlink(missing_ok=True)  # of another version, which nobody asks for any more
         return self._fetch(archive.name, bytes_max)
 
     def size_of(self, archive: OfferedArchive) -> int:

@@ -1,5 +1,6 @@
 """The attacks that The Update Framework lists, each with a real server: all are refused, and the old version stays."""
 
+import contextlib
 import json
 import time
 from datetime import UTC, datetime, timedelta
@@ -188,4 +189,49 @@ def test_slow_server_is_given_up(world):
     refused(world, UserProblem, "too slowly", grace_s=0.5)
     assert time.monotonic() - began < 10
     world.site.chunk, world.site.pause_s = 1 << 16, 0.0
+    heals(world)
+
+
+def test_server_that_always_begins_anew_is_given_up(world, monkeypatch):
+    monkeypatch.setattr("core.updates.source.WAIT_S", 0.0)
+    archive = world.publish("0.2.0", size=200_000)
+    size = archive.stat().st_size
+
+    def cut(path: str) -> tuple[int, bytes] | None:
+        world.site.cut, world.site.ranges = (size // 2, False) if archive.name in path else (0, True)
+        return (404, b"") if len(world.site.asked) > 60 else None
+
+    world.site.answer = cut
+    refused(world, UserProblem, "does not answer")
+    assert world.site.sent < 5 * size
+    world.site.answer = lambda _: None
+    world.site.cut = 0
+    heals(world)
+
+
+@pytest.mark.parametrize("bytes_each", [0, 1])
+def test_server_that_hangs_up_each_time_is_given_up(world, monkeypatch, bytes_each):
+    monkeypatch.setattr("core.updates.source.WAIT_S", 0.0)
+    archive = world.publish("0.2.0", size=200_000)
+
+    def drip(path: str) -> tuple[int, bytes] | None:
+        world.site.cut = bytes_each if archive.name in path else 0
+        if len(world.site.asked) > 5000:
+            return 404, b""
+        return (206, b"") if not bytes_each and archive.name in path else None
+
+    world.site.answer = drip
+    refused(world, UserProblem, "too slowly" if bytes_each else "does not answer", grace_s=0.3)
+    assert len(world.site.asked) < 3000
+    world.site.answer = lambda _: None
+    world.site.cut = 0
+    heals(world)
+
+
+def test_nonsense_instead_of_a_length_is_no_crash(world):
+    world.publish("0.2.0")
+    world.site.length = "many"
+    with contextlib.suppress(UserProblem):
+        world.look()
+    world.site.length = ""
     heals(world)

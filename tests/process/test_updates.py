@@ -284,3 +284,31 @@ def test_program_goes_back_from_a_version_whose_program_is_lost(world, capfd, ha
     assert launcher.launched(world.program.folder, "potluck", ["status"]) is None
     assert "Version 0.2.0 did not start" in capfd.readouterr().err
     assert world.program.newest == "0.1.0"
+
+
+def test_what_is_left_of_another_version_goes(world, monkeypatch):
+    monkeypatch.setattr("core.updates.source.WAIT_S", 0.0)
+    archive = world.publish("0.2.0", size=300_000)
+
+    def cut(path: str) -> None:
+        world.site.cut = 10_000 if archive.name in path else 0
+        world.site.status = 503 if archive.name in path and len(world.site.asked) > 15 else 0
+
+    world.site.answer = cut
+    with pytest.raises(UserProblem):
+        world.look()
+    parts = world.program.room / "downloads"
+    assert list(parts.glob("*.part"))
+    world.site.answer = lambda _: None
+    world.site.cut = world.site.status = 0
+    world.publish("0.3.0")
+    assert world.look().version == "0.3.0"
+    assert list(parts.iterdir()) == [parts / "releases.json"]
+
+
+def test_proxy_of_another_kind_gets_a_sentence(world, monkeypatch):
+    world.publish("0.2.0")
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(UserProblem, match="does not answer"):
+        world.look()
