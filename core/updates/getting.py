@@ -134,13 +134,15 @@ class Updating:
             memory = remembered(self._program)
             if not memory.installation:
                 memory = msgspec.structs.replace(memory, installation=os.urandom(16).hex())
+                keep(self._program, memory)
             found = best(
                 source.offered(),
                 installation=memory.installation,
                 above=self._program.newest,
                 is_bad=self._program.is_bad,
             )
-            memory = msgspec.structs.replace(memory, looked_at=self._now())
+            # Read again, for the person may have chosen meanwhile.
+            memory = msgspec.structs.replace(remembered(self._program), looked_at=self._now())
             if found is not None:
                 memory = msgspec.structs.replace(memory, offered=found.version, news=tuple(found.news))
             elif memory.offered != self._program.newest:  # it was withdrawn, or did not come up

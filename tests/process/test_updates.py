@@ -15,8 +15,11 @@ import pytest
 from core.api.program_folder import PROGRAM, begin_again
 from core.base.problems import BadInput, Busy, NoSpace, UserProblem
 from core.cli.program import run
+from core.net.clock import Clock
 from core.system import atomic_files
 from core.updates import launcher
+from core.updates.getting import Updating, viewed
+from core.updates.source import UpdateSource
 from tests.process.publishing import UpdateWorld, update_world
 from tests.process.small_disk import small_disk
 from tests.web_server import web_server
@@ -312,3 +315,16 @@ def test_proxy_of_another_kind_gets_a_sentence(world, monkeypatch):
     monkeypatch.setenv("no_proxy", "")
     with pytest.raises(UserProblem, match="does not answer"):
         world.look()
+
+
+def test_choice_during_a_look_is_kept(world):
+    world.publish("0.2.0")
+    updating = Updating(world.program, source=UpdateSource, now=Clock().wall)
+
+    def choose(path: str) -> None:
+        if "releases.json" in path:
+            updating.choose(on=False)
+
+    world.site.answer = choose
+    assert world.look().version == "0.2.0"
+    assert not viewed(world.program).on
