@@ -85,6 +85,7 @@ class Getting:
             fresh = self._room / f".new-{os.urandom(4).hex()}"
             try:
                 self._unpack(self._download(), fresh)
+                atomic_files.sync_all(fresh)
                 self._try(fresh)
                 if (self._room / name).exists():
                     self._move(self._room / name, self._room / f".old-{os.urandom(4).hex()}")

@@ -167,6 +167,7 @@ class Updating:
         try:
             atomic_files.make_directory(program.versions)
             _unpack(path, fresh, archive.unpacked_bytes)
+            atomic_files.sync_all(fresh)
             self._try(fresh)
             atomic_files.move_patiently(fresh, program.path(found.version), sleep=self._sleep)
         except OSError as error:

@@ -328,3 +328,18 @@ def test_choice_during_a_look_is_kept(world):
     world.site.answer = choose
     assert world.look().version == "0.2.0"
     assert not viewed(world.program).on
+
+
+def test_version_is_on_the_disk_before_it_is_seen(world, monkeypatch):
+    world.publish("0.2.0")
+    replace, sync, done = Path.replace, os.sync, []
+    monkeypatch.setattr(os, "sync", lambda: (done.append("synced"), sync()))
+
+    def moved(self: Path, target: Path) -> Path:
+        if self.name.startswith(".new-"):
+            done.append("moved")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", moved)
+    world.look()
+    assert done == ["synced", "moved"]
