@@ -148,17 +148,21 @@ class Getting:
         """See that it starts: a driver, or a library of the system, may not fit."""
         self._say("trying", 0, 0)
         paths = os.pathsep.join(filter(None, (str(fresh), os.environ.get("PYTHONPATH"))))
-        done = subprocess.run(
-            [sys.executable, "-c", TRIAL],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
-            check=False,
-            timeout=TRIAL_S,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
-        if done.returncode != 0:
-            why = [f"exit code {done.returncode}", *done.stderr.decode(errors="replace").strip().splitlines()][-1]
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", TRIAL],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+                check=False,
+                timeout=TRIAL_S,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+            code, said = done.returncode, done.stderr
+        except subprocess.TimeoutExpired:
+            code, said = -1, f"no answer in {TRIAL_S:.0f} s".encode()
+        if code != 0:
+            why = [f"exit code {code}", *said.decode(errors="replace").strip().splitlines()][-1]
             message = "The build {build} is here, but does not start: {why}"
             hint = "Take the one for the processor: potluck training-part get --build cpu"
             raise UserProblem(message, self._build, why[:200], hint=hint)

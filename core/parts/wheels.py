@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,8 @@ from core.parts import choice
 from core.system.atomic_files import move_patiently
 
 CHUNK_BYTES: Final = 1 << 18
+BYTES_MAX: Final = 8 * 10**9
+"""Upper bound on a file whose place does not tell its size."""
 FAILURES_MAX: Final = 6
 """Number of attempts in a row that brought nothing after which a download is given up."""
 WAIT_S: Final = 0.5
@@ -145,7 +147,7 @@ class WheelSource:
             self._finder.search_scope = own
         if best is None:
             raise self._nowhere(pin)
-        path = Path(best.link.file_path) if best.link.is_file else self._cache / best.link.filename
+        path = Path(best.link.file_path) if best.link.is_file else self._cache / Path(best.link.filename).name
         wheel = Wheel(pin=pin, url=best.link.url_without_fragment, path=path)
         wheel.size_bytes = path.stat().st_size if path.is_file() else self._size(wheel.url)
         return wheel
@@ -160,13 +162,13 @@ class WheelSource:
         Raises:
             UserProblem: the connection does not come back, or the file is another one.
         """
-        failures = 0
+        failures, most = 0, wheel.here_bytes
         while not wheel.path.is_file():
-            before = wheel.here_bytes
             if self._attempt(wheel, tell):
                 move_patiently(wheel.partial, wheel.path, sleep=self._sleep)
                 break
-            failures = 0 if wheel.here_bytes > before else failures + 1
+            failures = 0 if wheel.here_bytes > most else failures + 1  # a place may begin anew again and again
+            most = max(most, wheel.here_bytes)
             if failures >= FAILURES_MAX:
                 raise UserProblem(
                     "The connection to {place} broke, and does not come back.",
@@ -179,11 +181,7 @@ class WheelSource:
         if digest not in wheel.pin.hashes:
             if wheel.path.parent == self._cache:
                 wheel.path.unlink()
-            raise UserProblem(
-                "{file} is not the file that this version of Potluck names, so it was not installed.",
-                wheel.path.name,
-                hint="Take another index or network; if it stays so, tell the people who make Potluck.",
-            )
+            raise _another(wheel)
 
     def _attempt(self, wheel: Wheel, tell: Callable[[int], object]) -> bool:
         """Read on; returns whether all is here."""
@@ -198,9 +196,12 @@ class WheelSource:
                 if not answer.ok:
                     return bool(answer.status_code == 416)  # nothing is left of it: the hash decides
                 goes_on = answer.status_code == 206
-                expected = int(answer.headers.get("Content-Length", 0)) + (have if goes_on else 0)
+                expected = _length(answer.headers) + (have if goes_on else 0)
                 with wheel.partial.open("ab" if goes_on else "wb") as file:
                     for chunk in answer.raw.stream(CHUNK_BYTES, decode_content=False):
+                        if file.tell() + len(chunk) > (wheel.size_bytes or BYTES_MAX):
+                            file.truncate(0)
+                            raise _another(wheel)
                         file.write(chunk)
                         tell(file.tell())
                 return wheel.here_bytes >= (wheel.size_bytes or expected)
@@ -210,7 +211,7 @@ class WheelSource:
     def _size(self, url: str) -> int:
         try:
             answer = self._session.head(url, headers={"Accept-Encoding": "identity"}, allow_redirects=True)
-            return int(answer.headers.get("Content-Length", 0)) if answer.ok else 0
+            return _length(answer.headers) if answer.ok else 0
         except self._broken:
             return 0
 
@@ -230,6 +231,18 @@ class WheelSource:
             hint="Check the connection, and the proxy if there is one (HTTPS_PROXY), then try again. "
             "Without internet: potluck training-part get --from FOLDER",
         )
+
+
+def _length(headers: Mapping[str, str]) -> int:
+    """What a place says of a file's size, bytes; 0: it does not, or nonsense."""
+    told = headers.get("Content-Length", "")
+    return int(told) if told.isdecimal() else 0
+
+
+def _another(wheel: Wheel) -> UserProblem:
+    message = "{file} is not the file that this version of Potluck names, so it was not installed."
+    hint = "Take another index or network; if it stays so, tell the people who make Potluck."
+    return UserProblem(message, wheel.path.name, hint=hint)
 
 
 def _refused(status: int, url: str) -> Problem:

@@ -5,7 +5,7 @@ import hashlib
 import re
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -55,6 +55,11 @@ class Mirror(ThreadingHTTPServer):
         """Number of connections that break."""
         self.sent = 0
         """Bytes of files that were sent."""
+        self.cuts_after: Sequence[int] = ()
+        """The same by turns, in the place of `cut_after`."""
+        self.ranges = True
+        self.endless = False
+        """It gives files of another kind, without an end."""
         self.begun: list[int] = []
         """Where each download of a file began."""
 
@@ -87,7 +92,11 @@ class _Handler(BaseHTTPRequestHandler):
         if not path.is_file():
             self._head(404, 0, "text/plain")
             return
-        begin = int(found[1]) if (found := re.match(r"bytes=(\d+)-", self.headers.get("Range", ""))) else 0
+        found = re.match(r"bytes=(\d+)-", self.headers.get("Range", "")) if self.server.ranges else None
+        begin = int(found[1]) if found else 0
+        if body and self.server.endless:
+            self._flood()
+            return
         data = path.read_bytes()[begin:]
         if begin and not data:
             self._head(416, 0, "text/plain")
@@ -96,13 +105,24 @@ class _Handler(BaseHTTPRequestHandler):
         if not body:
             return
         self.server.begun.append(begin)
-        if self.server.cuts and len(data) > self.server.cut_after:
+        turns = self.server.cuts_after or (self.server.cut_after,)
+        cut = turns[self.server.cuts % len(turns)]
+        if self.server.cuts and len(data) > cut:
             self.server.cuts -= 1
-            data = data[: self.server.cut_after]
+            data = data[:cut]
             self.close_connection = True
         self.server.sent += len(data)
         with contextlib.suppress(OSError):
             self.wfile.write(data)
+
+    def _flood(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while self.server.sent < 50_000_000:
+                self.wfile.write(bytes(100_000))
+                self.server.sent += 100_000
+        self.close_connection = True
 
     def _head(self, status: int, size: int, kind: str) -> None:
         self.send_response(status)

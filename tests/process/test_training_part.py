@@ -288,3 +288,26 @@ def test_pins_are_those_whose_marker_holds():
     text = f"--only-binary :all:\n# digest\na==1 ; x{first}{second}\nb==2+cpu ; y{first}\nc==3{second}\n"
     found = list(pins_of(text, lambda marker: marker == "x"))
     assert [(pin.name, pin.version, len(pin.hashes)) for pin in found] == [("a", "1", 2), ("c", "3", 1)]
+
+
+def test_mirror_that_sends_without_end_is_left(world, mirror: Mirror):
+    mirror.endless = True
+    with pytest.raises(UserProblem, match="is not the file that"):
+        world.get()
+    assert mirror.sent < 20_000_000  # with what waits in the system's buffers
+    assert sum(path.stat().st_size for path in part.room(world.home).rglob("*.part")) == 0
+
+
+def test_mirror_that_always_begins_anew_is_given_up(world, mirror: Mirror):
+    size = world.torch.stat().st_size
+    mirror.ranges, mirror.cuts, mirror.cuts_after = False, 60, (size // 2, size // 4)
+    with pytest.raises(UserProblem, match="broke, and does not come back"):
+        world.get()
+    assert mirror.sent < 6 * size
+
+
+def test_torch_that_hangs_gets_a_sentence(world, monkeypatch):
+    monkeypatch.setattr("core.parts.getting.TRIAL_S", 1.0)
+    world.put_torch({"torch/__init__.py": b"import time; time.sleep(30)"})
+    with pytest.raises(UserProblem, match="does not start: no answer in 1 s"):
+        world.get(folder=world.wheels)
