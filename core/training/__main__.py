@@ -11,20 +11,26 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from core.api.numbers import volume
 from core.api.settings import CPU
-from core.base.problems import BadInput, Problem, Sentence, WorkerProblem
+from core.base.problems import BadInput, Problem, Sentence, UserProblem, WorkerProblem
 from core.training.standstill import EngineWatch, Heard
+from core.workers.arena import FLOAT_BYTES, VECTORS
 from core.workers.child_end import answering, leave, step_back, take_pipe, watch_parent
 from core.workers.frames import Computes, Failed, Ping, Start, ToEngine, ToWorker, frame_decoder
 
 if TYPE_CHECKING:
+    from core.base.manifest import Manifest
     from core.training.conversation import Conversation
     from core.training.learner import Learner
+
+VECTORS_BESIDE_A_CARD: Final = 3
+"""Those that the computer's own memory holds where a graphics card has the rest: the parameters, which are made there,
+and two slots."""
 
 
 def keep_within(learner: "Learner", limit_bytes: int) -> None:
@@ -42,13 +48,43 @@ def keep_within(learner: "Learner", limit_bytes: int) -> None:
     process = psutil.Process()
     used = process.memory_info().rss
     if used >= limit_bytes:
-        message = "Training this model takes more than {used} of memory, and you allow {limit_bytes}."
-        hint = "Allow more, or no limit: potluck settings memory none"
-        raise BadInput(message, volume(used), volume(limit_bytes), hint=hint)
+        raise _beyond(used, limit_bytes)
     sample_bytes = max(learner.task.sample_bytes, 1)
     for replica in learner.replicas.held.each:
         if replica.device == CPU:
             replica.micro_batch.keep_within(lambda: max(0.0, (limit_bytes - process.memory_info().rss) / sample_bytes))
+
+
+def check_room(manifest: "Manifest", device: str, limit_bytes: int | None) -> None:
+    """Refuse a model that does not fit this computer before anything of it is made: its sizes are a stranger's.
+
+    What the worst organiser gains: a worker that starts, says so, and ends, ever more seldom.
+
+    Args:
+        manifest: Names the model.
+        device: The first that computes.
+        limit_bytes: What the person allows; None: what is free.
+
+    Raises:
+        BadInput: it takes more than the person allows.
+        UserProblem: it takes more than is free now.
+    """
+    from core.tasks import module_of  # noqa: PLC0415 - the parent is watched before anything slow is imported
+
+    vectors = VECTORS if device == CPU else VECTORS_BESIDE_A_CARD
+    needed = vectors * FLOAT_BYTES * module_of(manifest.task).costs(manifest.numbers, manifest.mixture).parameters
+    if limit_bytes is not None and needed > limit_bytes:
+        raise _beyond(needed, limit_bytes)
+    free = psutil.virtual_memory().available
+    if needed > free:
+        message = "Training this model takes at least {needed} of memory, and {free} are free."
+        raise UserProblem(message, volume(needed), volume(free), hint="End programs that you do not need.")
+
+
+def _beyond(needed: int, limit_bytes: int) -> BadInput:
+    message = "Training this model takes more than {used} of memory, and you allow {limit_bytes}."
+    hint = "Allow more, or no limit: potluck settings memory none"
+    return BadInput(message, volume(needed), volume(limit_bytes), hint=hint)
 
 
 def main(*_: object) -> int:
@@ -120,6 +156,7 @@ def open_conversation(start: Start, say: Callable[[ToEngine], None], clock: Call
     notes = [choice.note, *(precision_on(name, manifest.precision_name).note for name in names)]
     if start.compile and len(names) > 1:
         notes.append(Sentence("Layers are compiled only where a single device trains."))
+    check_room(manifest, names[0], start.memory_bytes)
     say(Computes(device=",".join(names), title=titles_of(names), notes=tuple(filter(None, notes))))
     learner = Learner(task=task, manifest=manifest, states=states, samples=samples, devices=names, clock=clock)
     if manifest.mixture is not None:

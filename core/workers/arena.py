@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _ZEROS: Final = bytes(1024 * 1024)
 SLOTS: Final = ("contribution", "mean")
 FLOAT_BYTES: Final = 4
+VECTORS: Final = 8
+"""Vectors of four bytes a number in a worker and its engine: parameters, their gradients, the gradients' sum, two slots
+that the engine shares, the mean, its update, and the parameters in a checkpoint that is being written."""
 
 
 class SlotFile:

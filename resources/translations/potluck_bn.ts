@@ -6592,6 +6592,10 @@
    <translation>টোকেনাইজার প্রশিক্ষণ</translation>
   </message>
   <message>
+   <source>Training this model takes at least {needed} of memory, and {free} are free.</source>
+   <translation>এই মডেলের প্রশিক্ষণে অন্তত {needed} মেমরি লাগে, আর খালি আছে {free}।</translation>
+  </message>
+  <message>
    <source>Training this model takes more than {used} of memory, and you allow {limit_bytes}.</source>
    <translation>এই মডেলের প্রশিক্ষণে {used}-এর বেশি মেমরি লাগে, আর আপনি {limit_bytes} দিয়েছেন।</translation>
   </message>

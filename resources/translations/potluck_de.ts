@@ -6592,6 +6592,10 @@
    <translation>Lernt, wie sich Text zerlegen lässt</translation>
   </message>
   <message>
+   <source>Training this model takes at least {needed} of memory, and {free} are free.</source>
+   <translation>Dieses Modell zu trainieren braucht mindestens {needed} Arbeitsspeicher; frei sind {free}.</translation>
+  </message>
+  <message>
    <source>Training this model takes more than {used} of memory, and you allow {limit_bytes}.</source>
    <translation>Dieses Modell zu trainieren braucht mehr als {used} Arbeitsspeicher; erlaubt sind {limit_bytes}.</translation>
   </message>

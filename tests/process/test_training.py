@@ -71,7 +71,9 @@ class Pipe:
         return code
 
 
-def start(folder: Path, *, delayed: bool = False, task: str = "gpt", **changes: object) -> frames.Start:
+def start(
+    folder: Path, *, delayed: bool = False, task: str = "gpt", numbers: dict[str, int] | None = None, **changes: object
+) -> frames.Start:
     prepared = small_task(folder / "prepared", task=task)
     blobs = {}
     for name, path in prepared.blobs.items():
@@ -82,7 +84,7 @@ def start(folder: Path, *, delayed: bool = False, task: str = "gpt", **changes: 
         name="t",
         organiser="t",
         task=task,
-        numbers=prepared.numbers,
+        numbers={**prepared.numbers, **(numbers or {})},
         data=small_data(prepared),
         blobs=blobs,
         averaging=AveragingNumbers(delayed=delayed),
@@ -197,3 +199,22 @@ def test_invalid_manifest_gives_one_clear_sentence(tmp_path: Path) -> None:
     pipe.say(start(tmp_path, manifest_path=str(tmp_path / "garbage")))
     assert pipe.hear(frames.Failed).code == "bad_input"
     pipe.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing keeps the worker from taking all memory")
+@pytest.mark.parametrize(
+    ("allowed", "code", "said"),
+    [
+        (None, "user", "Training this model takes at least 309"),  # it is tried again, ever more seldom
+        (10**9, "bad_input", "Training this model takes more than 309"),
+    ],
+)
+def test_model_beyond_the_memory_is_not_begun(tmp_path: Path, allowed: int | None, code: str, said: str) -> None:
+    pipe = Pipe(tmp_path)
+    limit = 4 * 1024**3
+    psutil.Process(pipe.process.pid).rlimit(psutil.RLIMIT_DATA, (limit, limit))
+    most = {"heads": 32, "head_width": 128, "layers": 48}
+    pipe.say(start(tmp_path, numbers=most, memory_bytes=allowed))
+    failed = pipe.hear(frames.Failed)
+    pipe.close()
+    assert (failed.code, str(failed.message)[: len(said)]) == (code, said)

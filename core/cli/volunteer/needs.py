@@ -10,13 +10,10 @@ from core.base.manifest import Manifest
 from core.base.tasks import sample_rows
 from core.codecs.registry import FEEDBACK, number_bytes
 from core.engine.founding import Costs
+from core.workers.arena import FLOAT_BYTES, VECTORS
 
-FLOAT_BYTES = 4
 PROGRAM_BYTES = 700_000_000
 """Engine, worker, Python and torch, before there is a model."""
-VECTORS = 8
-"""Vectors of four bytes a number in a worker and its engine: parameters, their gradients, the gradients' sum, two slots
-that the engine shares, the mean, its update, and the parameters in a checkpoint that is being written."""
 CHECKPOINTS = 3
 """Two that are kept, and one that is being written."""
 
