@@ -132,6 +132,7 @@ class Web:
             if not allowed:
                 allowed = READ_BYTES if left is None else min(left, READ_BYTES)
                 self._access.allow(allowed)
+                connection.line.expect(allowed)
             try:
                 chunk = connection.response.read1(allowed)
             except (http.client.IncompleteRead, TooSlowError) as error:
@@ -281,7 +282,7 @@ class _Connection:
     def __init__(self, parts: SplitResult, sock: socket.socket) -> None:
         self._socket = sock
         self._http = http.client.HTTPConnection(parts.netloc.rpartition("@")[2])
-        self._http.sock = WebLine(sock)
+        self._http.sock = self.line = WebLine(sock)
         self.response: http.client.HTTPResponse
 
     def get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:

@@ -327,3 +327,36 @@ def test_files_that_differ_in_their_query_are_read(site: Site) -> None:
     assert len("".join(text_of(source, shard) for shard in range(len(source.listing().shards)))) == 4 * 9
     assert {path for path, _, _ in site.asked} == {f"/c.jsonl?part={number:02}" for number in range(8, 12)}
     assert not any("part=" in shard.name for shard in source.listing().shards)
+
+
+@pytest.mark.parametrize(
+    ("head", "again"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Trailer: " + 1000 * b"x" + b"\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1;" + 1000 * b"x" + b"\r\nX\r\n"),
+    ],
+    ids=["announcements", "trailers", "chunks"],
+)
+def test_server_that_says_more_than_the_body_is_left(head: bytes, again: bytes) -> None:
+    allowed: list[int] = []
+    sent = 0
+
+    def flood(server: socket.socket) -> None:
+        nonlocal sent
+        taken, _ = server.accept()
+        with taken, suppress(OSError):
+            taken.sendall(head)
+            while sent < 50_000_000:
+                taken.sendall(100 * again)
+                sent += 100 * len(again)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=flood, args=(server,))
+        thread.start()
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/a.txt"
+        with pytest.raises(SourceStalled) as caught:
+            list(web.Web(address, Access(allow=allowed.append), headers={}).read(address, 0, None, size=0))
+        thread.join()
+    assert caught.value.code == DataCode.NO_ANSWER
+    assert sent < 8_000_000 + 2 * sum(allowed), "with what waits in the system's buffers"
