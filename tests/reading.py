@@ -49,7 +49,11 @@ def collaboration(home: Path, *addresses: str, index: ShardIndex | None = None, 
         authority=KEY.peer_id.hex(),
     )
     (home / "manifest.json").write_bytes(sign_manifest(manifest, KEY))
-    fields = {"disk_bytes": 1 << 30, "folder": next((each for each in addresses if "://" not in each), "")} | begin
+    fields = {
+        "near": True,
+        "disk_bytes": 1 << 30,
+        "folder": next((each for each in addresses if "://" not in each), ""),
+    } | begin
     return BeginReading(
         manifest_path=str(home / "manifest.json"), blobs_dir=str(blobs), blocks_dir=str(home / "blocks"), **fields
     )

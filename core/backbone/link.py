@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from core.api.joined import LETTERS_MAX, LINK_LETTERS_MAX
 from core.authority.issuers import Issuer
 from core.base.problems import BadInput
-from core.net.addresses.hosts import is_literal, is_name, read_host
+from core.net.addresses.hosts import Reach, is_literal, is_name, reach, read_host
 
 SCHEME = "potluck"
 PLACES_MAX: Final = 8
@@ -50,6 +50,11 @@ class Link:
     def each(self) -> list["Link"]:
         """The same link to one address at a time."""
         return [replace(self, host=host, port=port, also=()) for host, port in ((self.host, self.port), *self.also)]
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it leads nowhere but into this computer or its private network."""
+        return all(reach(each.host) is not Reach.ANYWHERE for each in self.each)
 
     @property
     def base_url(self) -> str:

@@ -110,7 +110,7 @@ class VolunteerSession:
         self.data = DataWatch(installation.notices, installation.clock.now, shared=lambda: self.shards.tally)
         self.desk = DataDesk(installation.usage_policy.pace, self.shards)
         """Is asked by the reader of data, which is the worker's child; open while the session runs."""
-        self._room = DataRoom(installation, joined.manifest, self.desk, folder / "blocks")
+        self._room = DataRoom(installation, joined.manifest, self.desk, folder / "blocks", near=joining.link.is_near)
         self.trainer = self._trainer_in(folder)
         self.gift = GiftMeter(installation.days, self._given, partial(watts_of, installation))
         self._computing = [self.trainer, *(one.here for one in self.experts)]

@@ -38,6 +38,8 @@ class BeginReading(ReadFrame, frozen=True, kw_only=True, tag="begin"):
     """Further folders with files that go where room is needed: what other collaborations left."""
     folder: str = ""
     """The folder or file that the person has named, absolute; no other one of this computer is read."""
+    near: bool = False
+    """Whether text may lie in this computer's own network (`core.text.sources.source.Access`)."""
     desk_url: str = ""
     """Where the engine's desk answers (`core.reading.desk`); empty: there is none, and nothing is limited or shared."""
     desk_token: str = ""

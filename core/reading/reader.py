@@ -106,6 +106,7 @@ class Reader:
     def _access(self, news: SourceNews, *, network: bool) -> Access:
         return Access(
             folder=Path(self._begin.folder) if self._begin.folder else None,
+            near=self._begin.near,
             secrets=self._begin.secrets,
             allow=self._allow,
             count=lambda count: self._counts.add_bytes(count, network=network),

@@ -22,6 +22,7 @@ class DataAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Folders with files of other collaborations, which count as well, and go where room is needed."""
     folder: str = ""
     """The folder or file that the person has named; empty: none."""
+    near: bool = False
     desk_url: str = ""
     desk_token: str = ""
     secrets: dict[str, str] = {}

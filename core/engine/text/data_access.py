@@ -19,10 +19,13 @@ class DataRoom:
         manifest: Names the sources; only credentials for these are looked up.
         desk: Where the reader asks.
         blocks: A folder of this collaboration alone.
+        near: Whether the person has joined by a link into the own network, so that text may lie there, too.
     """
 
-    def __init__(self, installation: Installation, manifest: Manifest, desk: DataDesk, blocks: Path) -> None:
-        self._installation = installation
+    def __init__(
+        self, installation: Installation, manifest: Manifest, desk: DataDesk, blocks: Path, *, near: bool
+    ) -> None:
+        self._installation, self._near = installation, near
         self._names = secret_names(manifest.sources)
         self._shares = any(source.index for source in manifest.sources)
         self._desk = desk
@@ -45,6 +48,7 @@ class DataRoom:
             disk_bytes=int(share * GIGABYTE * self._installation.preferences.settings.disk_gigabytes),
             spare_dirs=tuple(map(str, spare)),
             folder="" if text is None else str(text),
+            near=self._near,
             desk_url=self._desk.url,
             desk_token=self._desk.token,
             secrets=self._secrets,

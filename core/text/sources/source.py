@@ -164,6 +164,9 @@ class Access:
 
     folder: Path | None = None
     """The folder or file that the person has named; no other one is read."""
+    near: bool = True
+    """Whether an address that names this computer or its private network is asked: where the person has named it, or
+    has joined by a link into that network.  Else any organiser could have all volunteers call their routers."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Credentials, by `secret_name` of the address that they are for."""
     allow: Callable[[int], None] = _nothing

@@ -2,8 +2,8 @@
 
 A name may lead anywhere, and so may a redirection: a server could have its readers ask their own router, or a service
 that trusts this computer.  So each connection goes to an address that was looked at: one that the whole internet can
-reach.  A private or loopback address is asked only where the manifest itself has it in its address, which the person
-saw before joining; those where clouds keep their secrets never.
+reach.  A private or loopback address is asked only where the manifest itself has it in its address, and the person has
+named it or joined by a link into that network (`Access.near`); those where clouds keep their secrets never.
 """
 
 import http.client
@@ -235,7 +235,7 @@ class Web:
             found = socket.getaddrinfo(parts.hostname or "", port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError, ValueError) as error:
             raise self._stalled(parts) from error
-        named = parts.hostname == self._seen and is_own_network(parts.hostname or "")
+        named = self._access.near and parts.hostname == self._seen and is_own_network(parts.hostname or "")
         addresses = [(family, address) for family, _, _, _, address in found if may_ask(str(address[0]), named=named)]
         if not addresses:
             raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=0)

@@ -267,6 +267,7 @@ def reading_of(start: Start) -> BeginReading:
         disk_bytes=data.disk_bytes or DISK_BYTES,
         spare_dirs=data.spare_dirs,
         folder=data.folder,
+        near=data.near,
         desk_url=data.desk_url,
         desk_token=data.desk_token,
         secrets=data.secrets,
@@ -289,6 +290,7 @@ def reading_alone(manifest: Manifest, *, manifest_path: Path, blobs: Path, block
         blocks_dir=str(blocks),
         disk_bytes=DISK_BYTES,
         folder=os.path.commonpath(paths) if paths else "",
+        near=True,
         secrets=given_secrets(),
     )
 

@@ -112,3 +112,16 @@ def test_host_that_is_none_is_refused_in_a_sentence(host):
     for text in (f"potluck://{host}:5/{'0' * 64}#x", f"{good}?also={host}:6#x"):
         with pytest.raises(BadInput):
             parse_link(text)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "near"),
+    [
+        (["127.0.0.1"], True),
+        (["192.168.1.7", "nas.local"], True),
+        (["192.168.1.7", "potluck.example.org"], False),
+        (["8.8.8.8"], False),
+    ],
+)
+def test_link_is_near_where_no_address_leads_out(hosts: list[str], *, near: bool) -> None:
+    assert link_to(hosts, 4433, ID, "invite").is_near is near

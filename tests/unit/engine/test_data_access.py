@@ -14,12 +14,12 @@ from core.storage.settings import Settings
 GIGABYTE = 10**9
 
 
-def access(home, *, index=""):
+def access(home, *, index="", near=False):
     preferences = SimpleNamespace(settings=Settings(disk_gigabytes=6))
     installation = SimpleNamespace(options=SimpleNamespace(text=None, home=home), preferences=preferences)
     manifest = SimpleNamespace(sources=(DataSource(address="https://texts.org/a", index=index),))
     desk = DataDesk(Pace(now=lambda: 0.0), OriginOnly())
-    return DataRoom(installation, manifest, desk, home.state("a" * 64) / "blocks").access()
+    return DataRoom(installation, manifest, desk, home.state("a" * 64) / "blocks", near=near).access()
 
 
 @pytest.mark.parametrize(("index", "gigabytes"), [("", 6), ("shards", 3)])
@@ -31,3 +31,8 @@ def test_all_collaborations_have_one_disk(tmp_path, index, gigabytes):
     assert told.disk_bytes == gigabytes * GIGABYTE
     others = {str(home.state(letter * 64) / "blocks") for letter in "bc"}
     assert set(told.spare_dirs) == (others if index else others | {str(tmp_path / "shards")})
+
+
+def test_reader_is_told_whether_text_may_lie_nearby(tmp_path):
+    assert access(Home(tmp_path), near=True).near
+    assert not access(Home(tmp_path)).near

@@ -360,3 +360,10 @@ def test_server_that_says_more_than_the_body_is_left(head: bytes, again: bytes) 
         thread.join()
     assert caught.value.code == DataCode.NO_ANSWER
     assert sent < 8_000_000 + 2 * sum(allowed), "with what waits in the system's buffers"
+
+
+def test_own_network_is_asked_only_where_the_person_is_in_it(site: Site) -> None:
+    found = trouble(opened(f"{site.url}/a.txt", Access(near=False)))
+    assert (found.code, found.arguments["host"]) == (DataCode.REFUSED, "127.0.0.1")
+    assert site.asked == []
+    assert text_of(opened(f"{site.url}/a.txt", Access(near=True)))
