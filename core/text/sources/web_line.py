@@ -63,7 +63,7 @@ class WebLine:
         self._incoming = _Incoming(sock)
 
     def expect(self, count: int) -> None:
-        """So many more bytes of the body may come."""
+        """Let this number of further bytes of the body come."""
         self._incoming.room += AROUND * count
 
     def makefile(self, mode: str) -> io.BufferedReader:
