@@ -76,6 +76,8 @@ class Ancestry:
                 self._remember(self._told, mark, most(parents))
 
     def _remember(self, parents: "OrderedDict[bytes, bytes]", mark: bytes, parent: bytes) -> None:
+        if parents is self._own:  # lest a lie come to light when the step is forgotten, and close a circle
+            self._told.pop(mark, None)
         if mark not in self.path(parent):  # a circle, which only liars claim
             remember(parents, mark, parent, OWN_MAX if parents is self._own else TOLD_MAX)
 

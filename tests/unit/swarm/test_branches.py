@@ -1,14 +1,18 @@
 """Which branch is followed: as a plain recursion over the whole tree says, and whatever some of the voters say."""
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.receipts.receipt import Deed
 from core.base.ids import hashed_key
-from core.swarm.presence.ancestry import Stand
+from core.swarm.presence import ancestry
+from core.swarm.presence.ancestry import OWN_MAX, Stand
 from core.swarm.presence.branches import Branches
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
@@ -219,6 +223,31 @@ def test_liars_move_nobody_elses_stand() -> None:
     circle = stand(3, OURS[-2], MINE), stand(4, OURS[-3], OURS[-2])
     assert member(*OURS).head(MINE, [*honest, *circle]) is None
     assert Branches().head(None, [stand(1, false, MINE), stand(2, MINE, false)]) in {false, MINE}
+
+
+class Looks(OrderedDict[bytes, bytes]):
+    """A table that is looked into only so often: a way without end would take all memory."""
+
+    left = 10**6
+
+    def get(self, *asked: Any) -> Any:
+        self.left -= 1
+        assert self.left, "the way has no end"
+        return super().get(*asked)
+
+
+def test_false_parent_closes_no_circle_when_own_steps_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A liar reports the next state before this peer has stepped there, and then that its made-up parent came of it."""
+    made_up, steps = StateName(3, b"\xff" * 32), chain(MINE, OWN_MAX + 5)
+    monkeypatch.setattr(ancestry, "OrderedDict", Looks)
+    one = member(*OURS)
+    one.head(MINE, [stand(9, steps[1], made_up)])
+    one.led(MINE, steps[1])
+    one.head(steps[1], [stand(9, made_up, steps[1])])
+    for before, name in pairwise(steps[1:]):
+        one.led(before, name)
+    assert made_up.mark not in one.ancestors(steps[5])
+    assert one.head(steps[-1], [stand(1, steps[1], MINE), stand(2, steps[-1], steps[-2])]) is None
 
 
 @given(st.data())
