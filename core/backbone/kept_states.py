@@ -29,7 +29,6 @@ from core.base.state_header import (
     state_file_name,
 )
 from core.kept.state_files import DiskStateFile
-from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
 from core.swarm.words.facts import StateKept
 from core.swarm.words.orders import Keep
@@ -311,9 +310,8 @@ class KeptStates:
     def _credited(self, header: StateHeader) -> tuple[PeerId, ...]:
         """Peers that have contributed to a state, as its ledger says; none where that cannot be read."""
         with contextlib.suppress(WireProblem):
-            rows = Ledger.from_bytes(header.ledger, epoch_max=header.epoch).rows
-            admitted = rows if self._admitted is None else self._admitted
-            return tuple(peer for peer, row in rows.items() if row.samples and peer != OTHERS and peer in admitted)
+            gave = Ledger.from_bytes(header.ledger, epoch_max=header.epoch).givers()
+            return tuple(peer for peer in gave if self._admitted is None or peer in self._admitted)
         return ()
 
     def _numbered(self) -> dict[int, Path]:

@@ -158,6 +158,11 @@ class Ledger:
         """One peer's sums; zeros for an unknown peer."""
         return self.rows.get(peer, LedgerRow())
 
+    def givers(self) -> list[PeerId]:
+        """Peers whose samples were in means, those last that were in most rounds."""
+        gave = [peer for peer, row in self.rows.items() if row.samples and peer != OTHERS]
+        return sorted(gave, key=lambda peer: self.rows[peer].epochs)
+
     def to_bytes(self) -> bytes:
         """The one encoding of it."""
         points = [(point.epoch, point.loss_training, point.loss_heldout) for point in self.curve.points()]

@@ -10,7 +10,7 @@ in no round with this one, however many they are, lead away neither those who kn
 backbone.
 """
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import ChainMap, Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -101,7 +101,10 @@ class Branches:
         self.account = account
         """Whose key a peer's is."""
         self._ways = Ancestry()
-        self._known: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
+        self._met: OrderedDict[PeerId, None] = OrderedDict.fromkeys(met)
+        self._credited: OrderedDict[PeerId, None] = OrderedDict()
+        """By ledgers of copies: however many these name, who was in rounds with this peer is not forgotten for them."""
+        self._known = ChainMap(self._met, self._credited)
         self._passes: OrderedDict[PeerId, None] = OrderedDict()
         self._round: _Round | None = None
         """The last one of ours that was committed."""
@@ -117,7 +120,8 @@ class Branches:
     def led(self, before: StateName, after: StateName, *, members: Iterable[PeerId] = ()) -> None:
         """Note that a round of ours, with these members, has led from one state to the next."""
         self._ways.stepped(after.mark, before.mark)
-        self.earned(members)
+        for peer in members:
+            remember(self._met, peer, None, PEERS_MAX)
 
     def committed(self, before: StateName, record: RoundRecord) -> None:
         """Note that a round of ours was committed, and who contributed to it."""
@@ -139,9 +143,9 @@ class Branches:
         self._ways.read((state.name.mark, *state.ancestors))
 
     def earned(self, peers: Iterable[PeerId]) -> None:
-        """These contributed to a round, with this peer or in the history of a copy that it keeps."""
+        """These contributed in the history of a copy that this peer keeps, those last that gave most."""
         for peer in peers:
-            remember(self._known, peer, None, PEERS_MAX)
+            remember(self._credited, peer, None, PEERS_MAX)
 
     def verified(self, peer: PeerId) -> None:
         """A peer has shown its pass to this one."""
@@ -149,8 +153,8 @@ class Branches:
 
     @property
     def known(self) -> tuple[PeerId, ...]:
-        """Peers that were in a round with this one, or in the history of a copy that it keeps; the last one last."""
-        return tuple(self._known)
+        """Peers in the history of a copy that it keeps, then those that were in rounds with it; the last one last."""
+        return (*(peer for peer in self._credited if peer not in self._met), *self._met)
 
     def met(self, peer: PeerId) -> bool:
         """Whether a peer was in a round with this one, or in the history of a copy that it keeps."""
@@ -158,7 +162,7 @@ class Branches:
 
     def admitted(self, peer: PeerId) -> bool:
         """Whether a peer is known to have a pass: anybody can make keys, and sign reports with them."""
-        return peer in self._passes or peer in self._known
+        return peer in self._passes or peer in self._met or peer in self._credited
 
     def ancestors(self, state: StateName) -> list[bytes]:
         """Marks of the states that led to it, the nearest first, as far as they are known and a report names them."""

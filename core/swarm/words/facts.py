@@ -69,7 +69,7 @@ class StateKept:
     Attributes:
         name: Its state.
         file: The copy.
-        credited: Peers that have contributed to it, as its ledger says.
+        credited: Peers that have contributed to it, as its ledger says; those last that gave most.
     """
 
     name: StateName

@@ -132,3 +132,13 @@ def test_garbage_is_no_ledger(data):
 
 def test_first_state_has_an_empty_ledger():
     assert Ledger.from_bytes(b"").rows == {}
+
+
+def test_givers_are_told_by_the_rounds_that_they_were_in():
+    rows = {
+        PEERS[0]: LedgerRow(5, 9, 9),
+        PEERS[1]: LedgerRow(500, 2, 2),
+        PEERS[2]: LedgerRow(0, 0, 40, 7),
+        OTHERS: LedgerRow(1, 90),
+    }
+    assert Ledger(rows).givers() == [PEERS[1], PEERS[0]]

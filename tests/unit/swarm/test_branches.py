@@ -13,7 +13,7 @@ from core.averaging.receipts.receipt import Deed
 from core.base.ids import hashed_key
 from core.swarm.presence import ancestry
 from core.swarm.presence.ancestry import OWN_MAX, Stand
-from core.swarm.presence.branches import Branches
+from core.swarm.presence.branches import PEERS_MAX, Branches
 from core.swarm.words.orders import RoundRecord
 from core.swarm.words.states import State, StateName
 from tests.unit.swarm.histories import FIRST, MINE, OURS, THEIRS, after, chain, member, peer, stand, way
@@ -107,6 +107,15 @@ def test_a_file_says_nothing_against_what_is_known() -> None:
     for parent in (THEIRS[-1].mark, b"short", b""):
         known.loaded(State(MINE, bytes(32), "file", ancestors=(parent, b"other!!!")))
         assert known.ancestors(MINE)[0] == OURS[-2].mark
+
+
+def test_ledger_of_a_copy_pushes_out_nobody_of_the_own_rounds() -> None:
+    one = member(*OURS, met=[1])
+    one.led(MINE, after(MINE), members=[peer(2)])
+    one.earned(map(peer, range(10, 20 + PEERS_MAX)))
+    assert one.known[-3:] == (peer(19 + PEERS_MAX), peer(1), peer(2))
+    assert len(one.known) == PEERS_MAX + 2
+    assert one.head(after(MINE), [stand(1, after(after(MINE)), after(MINE))]) == after(after(MINE))
 
 
 def test_nobody_goes_back_to_where_it_came_from() -> None:
