@@ -4,10 +4,11 @@ Nobody can attest this but the one who got it, and a record of the DHT is signed
 people give in samples and is never added to it.
 
 What the worst gains: two friends who trade in words only.  Whoever counts bounds what one member acknowledges, and what
-one is thanked for, by what can be true; a member that wants more needs more accounts, and gets a number, nothing else.
+one is thanked for, by what can be true; a member that wants more needs more passes, for words of keys that have shown
+none do not count, and gets a number, nothing else.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Annotated, Final
@@ -15,6 +16,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from core.base.bounds import remember
 from core.base.ids import Key, PeerId
 from core.base.machine import earliest
 from core.base.problems import WireProblem
@@ -33,6 +35,8 @@ DAY_S: Final = 86_400.0
 LIFETIME_S: Final = DAY_S
 AGAIN_S: Final = 600.0
 """Time between two records of one member, and between two reads."""
+OWNERS_MAX: Final = 4096
+"""Number of members whose words are remembered, twice as many as stand under one key."""
 
 Mark = Annotated[bytes, Meta(min_length=MARK_BYTES, max_length=MARK_BYTES)]
 Given = Annotated[tuple[tuple[Mark, Annotated[int, Meta(ge=1, lt=2**40)]], ...], Meta(max_length=GIVERS_MAX)]
@@ -85,7 +89,7 @@ class Thanks:
         self._day = 0
         self._before: Counter[bytes] = Counter()
         """What of `received` is from an earlier day, by mark; below 0: an earlier run of this day has told it."""
-        self._told: dict[PeerId, DayThanks] = {}
+        self._told: OrderedDict[PeerId, DayThanks] = OrderedDict()
         self._has_told = False
         """Whether this run has told anything: then its own word is no earlier run's."""
         self._due_at: float | None = None
@@ -123,29 +127,30 @@ class Thanks:
             is_earlier = record.owner == self._me and not self._has_told and record.owner not in self._told
             if is_earlier and thanks.day == int(now // DAY_S):
                 self._before.subtract({mark: units * self._unit for mark, units in thanks.given})
-            self._told[record.owner] = thanks
-        self._told = {owner: one for owner, one in self._told.items() if one.day == int(now // DAY_S)}
+            remember(self._told, record.owner, thanks, OWNERS_MAX)
         return True
 
     def counted(self, peers: Iterable[PeerId], now: float, *, got: Most, gave: Most) -> dict[PeerId, int]:
         """What each of these has given to others today, as far as their words can be true.
 
         Args:
-            peers: Who is asked about.
+            peers: Those with passes: they are asked about, and their words count.
             now: Unix seconds.
             got: What a member can have got; what it says beyond that makes all of its words count less.
             gave: What a peer can have given.
         """
         day, since_s = divmod(now, DAY_S)
+        known = frozenset(peers)
         thanked: Counter[bytes] = Counter()
-        for owner, thanks in self._told.items():
+        for owner in known & self._told.keys():
+            thanks = self._told[owner]
             if thanks.day != int(day):
                 continue
             said = {mark: units * self._unit for mark, units in thanks.given if mark != owner[:MARK_BYTES]}
             share = min(1.0, got(owner, since_s) / max(1, sum(said.values())))
             thanked.update({mark: int(count * share) for mark, count in said.items()})
         return {
-            peer: int(min(thanked[mark], gave(peer, since_s))) for peer in peers if thanked[mark := peer[:MARK_BYTES]]
+            peer: int(min(thanked[mark], gave(peer, since_s))) for peer in known if thanked[mark := peer[:MARK_BYTES]]
         }
 
     def _thanks(self, day: int) -> DayThanks:

@@ -10,7 +10,7 @@ from core.averaging.plan import Rates
 from core.dht.events import Found
 from core.dht.messages import Record
 from core.swarm.shards.thanks import UNKNOWN, ShardCredit
-from core.swarm.thanks import AGAIN_S, DAY_S, is_thanks
+from core.swarm.thanks import AGAIN_S, DAY_S, OWNERS_MAX, is_thanks
 from tests.unit.swarm.shards.parts import peer
 
 RUN = bytes(32)
@@ -148,3 +148,15 @@ def test_own_word_that_comes_back_adds_nothing():
         looker = Member(table, 9)
         looker.hear(now)
         assert given_by(looker, now) == {peer(3): 2048 if day else 12_288}
+
+
+def test_words_of_made_up_keys_count_for_nothing_and_fill_no_memory():
+    table, looker = Table(), Member(Table(), 9)
+    Member(table, 1, {peer(3): 10_240}).beat(NOON)
+    [(key, record)] = table.records.values()
+    looker.credit.found(Found(key, (record,)), NOON)
+    for number in range(100, 100 + 2 * OWNERS_MAX):
+        looker.credit.found(Found(key, (Record(peer(number), record.value, record.expires_ms, bytes(64)),)), NOON)
+    assert given_by(looker, NOON) == {}, "it remembers so many, and no more"
+    looker.credit.found(Found(key, (record,)), NOON)
+    assert given_by(looker, NOON) == {peer(3): 10_240}
