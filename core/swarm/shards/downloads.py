@@ -8,6 +8,7 @@ from typing import Any, Final
 from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Tick, Trace, earliest
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.fetch import FileFetch, Why
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.names import ShardHere, ShardLied, ShardName, ShardOutput, ShardStore
@@ -83,6 +84,8 @@ class ShardDownloads:
         self._shelf = shelf
         self._book = book
         self._wishes = wishes
+        self.members = PastMembers()
+        """Who was in rounds with this peer: they are asked first, for anybody can make up keys."""
         self._random = random
         self._trace = trace
         self.coming: dict[ShardName, FileFetch[ShardName]] = {}
@@ -232,4 +235,8 @@ class ShardDownloads:
             for peer in self._book.holders(name)
             if peer not in asked and not self._peers.is_excluded(peer, now) and not self._full.is_excluded(peer, now)
         ]
-        return self._random.sample(holders, min(len(holders), SHARD_FILES.donors))
+        drawn: list[PeerId] = []
+        for is_member in (True, False):
+            some = [peer for peer in holders if (peer in self.members) is is_member]
+            drawn += self._random.sample(some, min(len(some), SHARD_FILES.donors - len(drawn)))
+        return drawn

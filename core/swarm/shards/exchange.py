@@ -80,10 +80,14 @@ class ShardExchange:
         self._wishes = WantedShards()
         self.donor = ShardDonor(self.shelf, store, rounds=rounds, trace=trace)
         """Gives to others."""
-        self._news = ShardNews(me, shelf=self.shelf, book=self._book, directory=directory, random=random)
+        members = rounds.members
+        self._news = ShardNews(
+            me, shelf=self.shelf, book=self._book, directory=directory, members=members, random=random
+        )
         self._downloads = ShardDownloads(
             store, shelf=self.shelf, book=self._book, wishes=self._wishes, random=random, trace=trace
         )
+        self._downloads.members = members
         self.credit = ShardCredit(
             me,
             run=catalogue.run,

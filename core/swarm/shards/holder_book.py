@@ -1,6 +1,6 @@
 """Who holds which shard, as far as it was told or seen, and of which there are the fewest copies."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import Random
 
 from core.base.ids import PeerId
@@ -48,6 +48,10 @@ class HolderBook:
             counts[place * RANGE + bit] += 1
         for bit in _set_bits(before & ~bits):
             counts[place * RANGE + bit] -= 1
+
+    def told(self, source: int, place: int) -> Collection[PeerId]:
+        """The holders of a range that are known now."""
+        return frozenset(self._told.get((source, place), ()))
 
     def lacks(self, peer: PeerId, name: ShardName) -> None:
         """A peer does not have a shard that it was said to hold."""

@@ -10,6 +10,7 @@ from core.base.machine import Trace, earliest
 from core.base.problems import WireProblem
 from core.dht.events import Found
 from core.dht.node import DhtNode
+from core.swarm.catching_up.donor import PastMembers
 from core.swarm.shards.holder_book import HolderBook
 from core.swarm.shards.holdings import RANGE, decode_holdings, encode_holdings, holdings_key
 from core.swarm.shards.shelf import ShardShelf
@@ -23,6 +24,8 @@ READ_S: Final = 45.0
 CROWD: Final = 200
 """Number of peers with shards from which on each publishes and reads less often."""
 REST_S_MAX: Final = 300.0
+STRANGERS_MAX: Final = 128
+"""Upper bound on the holders of a range that were in no round with this peer: anybody can make up keys."""
 
 
 class ShardNews:
@@ -33,11 +36,22 @@ class ShardNews:
         shelf: What it holds.
         book: What is known of the others.
         directory: Carries it.
+        members: Who was in rounds with this peer.
         random: Spreads what many do.
     """
 
-    def __init__(self, me: PeerId, *, shelf: ShardShelf, book: HolderBook, directory: DhtNode, random: Random) -> None:
+    def __init__(
+        self,
+        me: PeerId,
+        *,
+        shelf: ShardShelf,
+        book: HolderBook,
+        directory: DhtNode,
+        members: PastMembers,
+        random: Random,
+    ) -> None:
         self._me = me
+        self._members = members
         self._shelf = shelf
         self._book = book
         self._directory = directory
@@ -88,8 +102,17 @@ class ShardNews:
         if found.key not in self._keys:
             return False
         source, place = self._keys[found.key]
-        self.peers = len(found.records)
+        known = self._book.told(source, place)
+        room = STRANGERS_MAX - sum(peer not in self._members for peer in known)
+        self.peers = 0
         for record in found.records:
+            is_new = record.owner not in known and record.owner not in self._members
+            if is_new and record.owner != self._me:
+                room -= 1
+                if room < 0:
+                    trace.mark("shards.drop.strangers")
+                    continue
+            self.peers += 1
             if record.owner == self._me or record.subkey != record.owner:
                 continue
             try:

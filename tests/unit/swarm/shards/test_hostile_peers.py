@@ -9,9 +9,12 @@ from core.base.ids import PeerId
 from core.base.machine import Received, Send, Tick
 from core.base.problems import WireProblem
 from core.base.wire import MessageCodec
+from core.dht.messages import Record
 from core.swarm.catching_up.donor import GUEST_SILENCE_S
 from core.swarm.catching_up.fetch import WINDOW_CHUNKS
 from core.swarm.shards.giving import GUESTS_MAX
+from core.swarm.shards.holdings import encode_holdings, holdings_key
+from core.swarm.shards.news import STRANGERS_MAX
 from core.swarm.words.messages import (
     SHARD_MESSAGES,
     ShardAsk,
@@ -116,3 +119,20 @@ def test_damaged_shard_is_not_given_and_forgotten():
     outputs = exchange.handle(Received(peer(2), ShardAsk(files[0].digest)), room.now)
     assert [output.message for output in outputs if isinstance(output, Send)] == [ShardDenied(files[0].digest, 0.0)]
     assert not exchange.shelf.held
+
+
+def test_member_is_asked_before_a_thousand_made_up_holders():
+    files, room = shards(1), Room()
+    reader, key = room.add(1, Store(files)), holdings_key(bytes(32), 0, 0)
+    room.add(2, Store(files, [0]))
+    reader.donor.members.met([peer(2)])
+    room.table[key] = {
+        peer(number): Record(peer(number), encode_holdings([0], 0), int(1000 * (room.now + 600)), bytes(64))
+        for number in range(100, 1100)
+    }
+    room.run(1)
+    room.tell(1, wanted(0))
+    room.run(60)
+    assert peer(2) in [to for sender, to, kind in room.asked if (sender, kind) == (peer(1), "ShardAsk")][:6]
+    assert room.here(1) == [0]
+    assert room.traces[peer(1)]["shards.drop.strangers"] >= 1000 - STRANGERS_MAX
