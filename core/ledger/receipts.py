@@ -10,6 +10,7 @@ program ends between the two, nothing is counted twice or lost.
 
 import base64
 import contextlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ from core.averaging.receipts.receipt import (
 )
 from core.base.content import digest
 from core.base.ids import PEER_ID_BYTES, PeerId
-from core.base.problems import ProofProblem, Sentence, WireProblem
+from core.base.problems import Problem, ProofProblem, Sentence, WireProblem
 from core.base.signing import Ed25519Verifier
 from core.ledger.credits import OTHERS, Credit, Credits, credits_of
 from core.system.atomic_files import append_synced, make_directory, read_bounded, set_aside, write_atomic
@@ -122,8 +123,14 @@ class ReceiptLog:
         record = len(data).to_bytes(_LENGTH_BYTES, "big") + digest(data)[:_DIGEST_BYTES] + data
         if not self._clean or self._last_bytes + len(record) > SEGMENT_BYTES:
             self._last, self._last_bytes = self._last + 1, 0
-        self._clean = False
-        append_synced(self._path(self._last), record)
+        self._clean, path = False, self._path(self._last)
+        try:
+            append_synced(path, record)
+        except Problem:  # a full disk takes nothing for a night: a new segment each time would push out all receipts
+            with contextlib.suppress(OSError):
+                os.truncate(path, self._last_bytes)
+                self._clean = True
+            raise
         self._clean = True
         self._last_bytes += len(record)
         self._take(receipt)

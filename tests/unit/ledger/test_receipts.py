@@ -134,6 +134,28 @@ def test_old_receipts_become_sums(tmp_path):
 
 
 @pytest.mark.usefixtures("small")
+def test_a_night_with_a_full_disk_pushes_out_no_receipt(tmp_path, monkeypatch):
+    log = ReceiptLog(tmp_path)
+    for number in range(4):
+        log.append(receipt(number))
+    kept, write = read_receipts(tmp_path, 100), os.write
+
+    def full(descriptor, data):
+        if len(data) < 100:
+            raise OSError(28, "full")
+        return write(descriptor, data[: len(data) // 2])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(durable.os, "write", full)
+        for number in range(4, 50):
+            with pytest.raises(NoSpace):
+                log.append(receipt(number))
+    assert log.append(receipt(50))
+    assert read_receipts(tmp_path, 100) == [receipt(50), *kept]
+    assert log.totals() == ReceiptLog(tmp_path).totals() == expected(5)
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("moment", ["before the sums", "after the sums", "before the deletion"])
 def test_nothing_counts_twice_after_an_interrupted_summary(tmp_path, monkeypatch, moment):
     log = ReceiptLog(tmp_path)
