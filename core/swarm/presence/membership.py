@@ -1,6 +1,6 @@
 """Who is here: the reports of live peers, and what follows from them."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median_low
 from types import MappingProxyType
@@ -76,6 +76,8 @@ class Membership:
         self.patience = Patience()
         """Says which peers are strangers, whose samples are not counted on."""
         self._members: dict[PeerId, _Member] = {}
+        self._unseen: set[PeerId] = set()
+        """Those of them that had shown no pass when they were looked at last."""
         self.branches = Branches(met, backbone=backbone, account=self._earned.account)
         """Which of the states on which they stand is followed."""
         self.revoked: frozenset[PeerId] = frozenset()
@@ -84,7 +86,9 @@ class Membership:
     def heard(self, peer: PeerId, report: ProgressReport, *, expires: float, now: float) -> bool:
         """Take in a report; False if an equal or newer one was known, its peer is revoked, or the table is full."""
         known = self._members.get(peer)
-        if peer in self.revoked or (known is None and not has_room(peer, self._members, self.branches.admitted)):
+        is_unseen = known is None and not self.branches.admitted(peer)
+        is_full = len(self._members) >= PEERS_MAX or (is_unseen and len(self._unseen) >= UNSEEN_MAX)
+        if peer in self.revoked or (known is None and is_full):
             return False
         if expires <= now or (known is not None and report.time <= known.report.time):
             return False
@@ -98,6 +102,8 @@ class Membership:
         if known is not None and offset_s - known.offset_s <= WAITS_MAX_S:
             offset_s = min(offset_s, known.offset_s + CLOCK_DRIFT * (now - known.heard_at))
         self._members[peer] = _Member(report, expires, now, offset_s, stand, stood_at, believed_after)
+        if is_unseen:
+            self._unseen.add(peer)
         return True
 
     def lost(self, peer: PeerId, now: float) -> None:
@@ -111,6 +117,7 @@ class Membership:
         self._members = {
             peer: member for peer, member in self._members.items() if member.expires > now and peer not in self.revoked
         }
+        self._unseen = {peer for peer in self._members if not self.branches.admitted(peer)}
 
     @property
     def reported(self) -> Collection[PeerId]:
@@ -201,18 +208,6 @@ class Membership:
             and member.report.state == state
             and not self.patience.is_stranger(peer, now)
         }
-
-
-def has_room(peer: PeerId, members: Collection[PeerId], admitted: Callable[[PeerId], bool]) -> bool:
-    """Whether one more peer is heard.
-
-    Args:
-        peer: It.
-        members: Those that are heard already.
-        admitted: Whether a peer has shown its pass.
-    """
-    unseen = 0 if admitted(peer) else sum(not admitted(other) for other in members)
-    return len(members) < PEERS_MAX and unseen < UNSEEN_MAX
 
 
 def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
