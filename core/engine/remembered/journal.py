@@ -38,6 +38,8 @@ from core.system.atomic_files import read_bounded, set_aside, write_atomic
 SAVE_INTERVAL_S = 10.0
 """How often the time given is kept; what a round brought is kept at once."""
 SAVE_PAUSE_S = 0.5
+GAP_S = 30.0
+"""Upper bound on the seconds between two looks that count as time given: a computer that slept gave none."""
 """Least time between two saves."""
 FAILING_S = 60.0
 """Time without a round that succeeded after which people are told, once: that rounds are tried again is routine."""
@@ -108,7 +110,7 @@ class Journal:
     @property
     def contributed_s(self) -> float:
         """Seconds of contributing, in all runs."""
-        running = self._now() - self._since if self._since is not None else 0.0
+        running = min(self._now() - self._since, GAP_S) if self._since is not None else 0.0
         return self._memory.contributed_s + running
 
     @property
@@ -199,13 +201,14 @@ class Journal:
     def save(self, contacts: Sequence[Contact]) -> None:
         """Save now.  A full disk is told once, not raised: the next save tries again."""
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
-        memory = msgspec.structs.replace(self._memory, contributed_s=self.contributed_s, contacts=known)
+        memory = msgspec.structs.replace(self._memory, contacts=known)
 
         def write() -> None:
             self.board.save()
             self._week.save()
             write_atomic(self._path, msgspec.json.encode(memory))
 
+        self.contributing(on=self._since is not None)
         if self._keep(write):
             self._told = False
 

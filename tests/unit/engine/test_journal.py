@@ -12,7 +12,7 @@ from core.authority.news import AuthorityDecided
 from core.averaging.receipts.exchange import Receipted
 from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
-from core.engine.remembered.journal import Journal
+from core.engine.remembered.journal import GAP_S, SAVE_INTERVAL_S, Journal
 from core.ledger import receipts
 from core.swarm.words.orders import Changed, HeldoutLearned, RoundLost, RoundRecord, WorkNotKept
 from core.swarm.words.states import StateName
@@ -127,3 +127,20 @@ def test_what_moderators_decide_is_told_once(tmp_path):
     assert [notice.text for notice in notices.since(1)] == [
         "The moderators have had everybody go back to step 60; what came after it counts no more. It was noise."
     ]
+
+
+def test_computer_that_sleeps_gives_no_time(tmp_path):
+    now = [1000.0]
+    kept = journal(tmp_path, NoticeRing(lambda: now[0]), lambda: now[0])
+    kept.contributing(on=True)
+    for _ in range(60):
+        now[0] += SAVE_INTERVAL_S
+        kept.save([])
+    assert kept.contributed_s == 600
+    now[0] += 8 * 3600  # the lid is closed
+    kept.contributing(on=True)
+    now[0] += SAVE_INTERVAL_S
+    assert kept.contributed_s <= 610 + GAP_S
+    kept.contributing(on=False)
+    kept.save([])
+    assert journal(tmp_path, NoticeRing(lambda: now[0])).contributed_s == kept.contributed_s
