@@ -73,6 +73,8 @@ class Board:
                 "The damaged file was kept as {name}.",
                 set_aside(path).name,
             )
+        self._held = self.ledger
+        """Of the state that the worker holds, from which the next one follows: others' are shown while it rests."""
         self.dirty = False
         """Whether there is anything that the file does not have."""
         self.recent = RecentSamples()
@@ -84,10 +86,14 @@ class Board:
             case HeldoutLearned(epoch=epoch, loss=loss):
                 self.looked(epoch, loss)
             case LedgerRead(ledger=ledger, epoch=epoch):
-                self.hold(ledger, epoch)
+                self._show(ledger, epoch)
 
     def hold(self, data: bytes, epoch: int) -> None:
-        """Show the ledger of this state; one that cannot be read counts as empty, on all computers alike."""
+        """The worker holds this state; a ledger that cannot be read counts as empty, on all computers alike."""
+        self._show(data, epoch)
+        self._held = self.ledger
+
+    def _show(self, data: bytes, epoch: int) -> None:
         try:
             self.ledger = Ledger.from_bytes(data, epoch_max=epoch)
         except WireProblem:
@@ -96,10 +102,10 @@ class Board:
 
     def after(self, record: RoundRecord) -> bytes:
         """The ledger of the state to which a round leads from the one that this computer holds."""
-        return self.ledger.after(record, target_samples=self._target_samples).to_bytes()
+        return self._held.after(record, target_samples=self._target_samples).to_bytes()
 
     def counted(self, peer: PeerId, data: bytes) -> int:
-        """Samples of a peer that one round has counted between the state that is shown and the one with this ledger.
+        """Samples of a peer that one round has counted between the state that is held and the one with this ledger.
 
         It tells a worker that was away when others averaged its contribution: of the one that it had handed over.
 
@@ -107,7 +113,7 @@ class Board:
             The samples; 0 where no round has counted any, or several have, and where the ledger cannot be read.
         """
         try:
-            there, here = Ledger.from_bytes(data).row(peer), self.ledger.row(peer)
+            there, here = Ledger.from_bytes(data).row(peer), self._held.row(peer)
         except WireProblem:
             return 0
         return max(0, there.samples - here.samples) if there.epochs == here.epochs + 1 else 0

@@ -289,7 +289,7 @@ class Participant:
 
     def _consider(self, now: float) -> list[Output]:
         """With what is known now, do what this peer is here for."""
-        return self._trainer.consider(now) if self._trainer.epochs.state is not None else self._standby.consider(now)
+        return (self._standby if self._trainer.epochs.phase is Phase.IDLE else self._trainer).consider(now)
 
     def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Output]:
         """A round, or the search for its group, has begun or ended."""

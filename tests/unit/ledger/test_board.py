@@ -6,6 +6,7 @@ from core.averaging.receipts.receipt import Deed
 from core.base.ids import short
 from core.ledger.board import Board
 from core.ledger.ledger import Ledger, LedgerRow
+from core.swarm.words.orders import LedgerRead
 from tests.unit.ledger.test_ledger import PEERS, TARGET, record
 
 ME = PEERS[0]
@@ -109,3 +110,14 @@ def test_backbones_have_no_rank(board):
     held(board, 10, 70, 30)
     standings = board.standings(ME, relayed={PEERS[4]: 5}, without=[PEERS[1], PEERS[4]])
     assert [(row.rank, row.samples, row.is_me) for row in standings] == [(1, 30, False), (2, 10, True)]
+
+
+def test_ledger_that_is_read_of_others_is_no_base_of_the_next_state(board):
+    """It is read while a worker is made ready, which stands further than they do."""
+    held(board, 10, 70)
+    step = record(4, [Deed(ME, 5, 1, 0)])
+    after, theirs = board.after(step), Ledger({PEERS[1]: LedgerRow(7, 1, 1, 0)})
+    board.take(LedgerRead(theirs.to_bytes(), 2))
+    assert board.row(PEERS[1]).samples == 7
+    assert board.after(step) == after
+    assert board.counted(ME, after) == 5
