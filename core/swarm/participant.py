@@ -43,7 +43,7 @@ from core.swarm.words.answers import MeanOffered, StateOffered, TrainerAnswer, T
 from core.swarm.words.epoch import Phase
 from core.swarm.words.facts import CopyEvery, Help, Revoked, Seeds, StateKept, StateNotKept, WayBack
 from core.swarm.words.messages import STATE_MESSAGES
-from core.swarm.words.orders import Changed
+from core.swarm.words.orders import Changed, HeldoutLearned
 from core.swarm.words.outputs import Asked, CatchUpFailed, Committed, Formed, MeansFetched, Missed, Output, StateFetched
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
@@ -154,6 +154,8 @@ class Participant:
             membership=self._membership,
             catch_up=self._catch_up,
         )
+        self._looks = frozenset[HeldoutLearned]()
+        """Those of others at the held-out text, of which the owner knows."""
         machines: list[tuple[Machine[Any, Any], tuple[type, ...]]] = [
             (self.dht, DHT_MESSAGES),
             (self.rounds, Rounds.MESSAGES),
@@ -282,8 +284,12 @@ class Participant:
             self.rounds.in_doubt.heard(report.state)
             if report.host and report.port:
                 outputs.append(Learned(Contact(peer, report.host, report.port)))
-            known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
-            outputs += heldout_news(report, known=known, others=self._membership.live().values())
+        known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
+        shown = self._presentation
+        looks = heldout_news(shown.peers.values(), known=known, epoch_max=shown.stood.epoch)
+        new: list[HeldoutLearned] = sorted(looks - self._looks, key=lambda look: (look.epoch, look.loss))
+        outputs += new
+        self._looks = looks
         self._trainer.arrival.answered(news=bool(news))
         return [*outputs, *self._consider(now)]
 

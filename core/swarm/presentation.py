@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from core.base.ids import PeerId
 from core.swarm.catching_up.catch_up import CatchUp
 from core.swarm.presence.membership import Membership
 from core.swarm.rounds.rounds import Rounds
@@ -12,7 +13,7 @@ from core.swarm.view import ParticipantView
 from core.swarm.words.epoch import IN_STEP, Phase
 from core.swarm.words.progress import ProgressReport
 from core.swarm.words.settings import ParticipantSettings
-from core.swarm.words.states import first_state
+from core.swarm.words.states import StateName, first_state
 
 HELPING: Final = "helping"
 """The activity of a helper, as it reports it."""
@@ -52,10 +53,21 @@ class Presentation:
         self.address: tuple[str, int] = ("", 0)
         """Where others reach this peer, as they are told; empty: they observe it."""
 
+    @property
+    def stood(self) -> StateName:
+        """Where this peer stands, or stood last; the first state, where nothing is known."""
+        state = self._trainer.epochs.state
+        return state.name if state is not None else self._standby.name or first_state(self._settings.run)
+
+    @property
+    def peers(self) -> dict[PeerId, ProgressReport]:
+        """Reports of the others that are here and known to have a pass."""
+        live, admitted = self._membership.live(), self._membership.branches.admitted
+        return {peer: report for peer, report in live.items() if admitted(peer)}
+
     def report(self, now: float) -> ProgressReport:
         """What this peer says of itself to the others."""
-        phase, state = self._trainer.epochs.phase, self._trainer.epochs.state
-        name = state.name if state is not None else self._standby.name or first_state(self._settings.run)
+        phase, state, name = self._trainer.epochs.phase, self._trainer.epochs.state, self.stood
         helps = self._standby.helping and self._rounds.reduces
         contributing = self._trainer.contributing
         epoch, loss = self._rounds.heldout
@@ -85,7 +97,7 @@ class Presentation:
         name = epochs.state.name if epochs.state is not None else helped
         idle = epochs.phase is Phase.IDLE
         followed = (membership.branches.head(name, membership.stands(now)) if idle else None) or name
-        live = {peer: report for peer, report in membership.live().items() if membership.branches.admitted(peer)}
+        live = self.peers
         return ParticipantView(
             settings=self._settings,
             phase=epochs.phase,

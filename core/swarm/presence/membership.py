@@ -222,24 +222,24 @@ def agreement(reports: Iterable[ProgressReport], state: State) -> Agreement:
 
 
 def heldout_news(
-    report: ProgressReport, *, known: Iterable[float | None], others: Iterable[ProgressReport]
-) -> list[HeldoutLearned]:
-    """What a peer's report tells of the held-out text; nothing if it is implausible.
+    reports: Iterable[ProgressReport], *, known: Iterable[float | None], epoch_max: int
+) -> frozenset[HeldoutLearned]:
+    """What peers tell of the held-out text, without what is implausible: liars make up their looks.
 
     Args:
-        report: Report of the peer, whose newest look a liar may make up.
-        known: This peer's own look, and its training loss.
-        others: The reports of all that are here, this one among them: their median is a measure where this peer knows
-            nothing itself.
+        reports: Reports of those with passes.
+        known: This peer's own look, and its training loss; where it knows neither, the median of all is the measure.
+        epoch_max: Epoch at which this peer stands: a curve that goes further is believed from ledgers only.
     """
-    loss = report.heldout_loss
-    if loss is None or report.heldout_epoch > report.epoch:
-        return []
+    looks = [
+        HeldoutLearned(one.heldout_epoch, one.heldout_loss)
+        for one in reports
+        if one.heldout_loss is not None and one.heldout_epoch <= min(one.epoch, epoch_max)
+    ]
     near = [own for own in known if own is not None]
-    if not near:
-        near = [median_low([one.heldout_loss for one in others if one.heldout_loss is not None] or [loss])]
-    plausible = any(is_near(loss, other) for other in near)
-    return [HeldoutLearned(report.heldout_epoch, loss)] if plausible else []
+    if looks and not near:
+        near = [median_low(look.loss for look in looks)]
+    return frozenset(look for look in looks if any(is_near(look.loss, other) for other in near))
 
 
 def _speeds(members: Mapping[PeerId, _Member], earned: EarnedSpeeds) -> dict[PeerId, float]:
