@@ -15,7 +15,7 @@ from core.swarm.presence.membership import SILENT_S
 from core.swarm.rounds.rounds import Rounds, RoundVectors
 from core.swarm.words.answers import TrainerGone, TrainerNews, TrainerReady
 from core.swarm.words.epoch import IN_STEP, Cue, EpochMachine, Phase
-from core.swarm.words.orders import Changed, HeldoutLearned, Load, Replay, Restart, WorkNotKept
+from core.swarm.words.orders import Changed, HeldoutLearned, Load, Replay, Restart, StateNotTaken, WorkNotKept
 from core.swarm.words.outputs import Asked, CatchUpFailed, Committed, Formed, MeansFetched, Missed, Output, StateFetched
 from core.swarm.words.settings import ParticipantSettings
 from core.swarm.words.states import State
@@ -184,10 +184,11 @@ class TrainerSide:
             case MeansFetched(name=name, header=header, digest=digest, locations=locations):
                 self.epochs.advance(Cue.FETCHED, now)
                 return [Replay(name, header, digest, locations)]
-            case CatchUpFailed():
+            case CatchUpFailed(problem=problem):
                 self.epochs.advance(Cue.FAILED, now)
                 self._beacon.hurry(now)
-                return [Changed(), *self.consider(now)]
+                told = [] if problem is None else [StateNotTaken(problem.whole)]
+                return [*told, Changed(), *self.consider(now)]
         return []
 
     # --- the trainer's answers ---------------------------------------------------------------------------------------

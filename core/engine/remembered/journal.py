@@ -31,15 +31,16 @@ from core.swarm.words.orders import (
     LedgerRead,
     RoundLost,
     RoundRecord,
+    StateNotTaken,
     WorkNotKept,
 )
 from core.system.atomic_files import read_bounded, set_aside, write_atomic
 
 SAVE_INTERVAL_S = 10.0
 """How often the time given is kept; what a round brought is kept at once."""
-SAVE_PAUSE_S = 0.5
 GAP_S = 30.0
 """Upper bound on the seconds between two looks that count as time given: a computer that slept gave none."""
+SAVE_PAUSE_S = 0.5
 """Least time between two saves."""
 FAILING_S = 60.0
 """Time without a round that succeeded after which people are told, once: that rounds are tried again is routine."""
@@ -87,7 +88,7 @@ class Journal:
         self._now = now
         self._since: float | None = None
         self._dirty = asyncio.Event()
-        self._told = self._told_weight = self._told_scaled = self._told_failing = False
+        self._told = self._told_weight = self._told_scaled = self._told_failing = self._told_untaken = False
         self._failing_since = 0.0
         self._failures = 0
         self.receipts = ReceiptLog(receipts)
@@ -133,12 +134,13 @@ class Journal:
     def take(self, event: object) -> None:
         """Note what a participant reports, of `core.swarm.words.orders`, or a receipt; other events are passed over."""
         match event:
-            case RoundRecord(name=name, missing=missing):
-                self._failures, self._told_failing = 0, False
-                if missing:
-                    self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
+            case RoundRecord():
+                self._committed(event)
             case ContributionCut():
                 self._tell_cut(event)
+            case StateNotTaken(why=why) if not self._told_untaken:
+                self._told_untaken = True
+                self._notices.add("problem", why)
             case RoundLost(reason=reason):
                 self._failed(reason)
             case WorkNotKept(epoch=epoch):
@@ -166,6 +168,12 @@ class Journal:
             self._notices.tell("warning", "authority.back", epoch=decisions.back.epoch, words=decisions.words)
         self._memory = msgspec.structs.replace(known, decided=decisions.number, root=root)
         self._dirty.set()
+
+    def _committed(self, record: RoundRecord) -> None:
+        self._failures, self._told_failing, self._told_untaken = 0, False, False
+        self.board.recent = self._week.given(self.board.ledger.rows, self._now())
+        if record.missing:
+            self._notices.tell("warning", "round.partial", epoch=record.name.epoch, missing=len(record.missing))
 
     def _failed(self, reason: str) -> None:
         """A round failed; only that none has succeeded for a while is news for a person."""
@@ -200,6 +208,7 @@ class Journal:
 
     def save(self, contacts: Sequence[Contact]) -> None:
         """Save now.  A full disk is told once, not raised: the next save tries again."""
+        self.contributing(on=self._since is not None)
         known = list(contacts)[:CONTACTS_MAX] or self._memory.contacts
         memory = msgspec.structs.replace(self._memory, contacts=known)
 
@@ -208,7 +217,6 @@ class Journal:
             self._week.save()
             write_atomic(self._path, msgspec.json.encode(memory))
 
-        self.contributing(on=self._since is not None)
         if self._keep(write):
             self._told = False
 

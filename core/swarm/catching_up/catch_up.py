@@ -103,11 +103,11 @@ class CatchUp:
                     outputs.append(output)
                 case MeansMissing(owed=owed):
                     outputs += self._load_whole(now, owed=owed)
-                case FetchFailed(reason=reason, too_large=too_large):
+                case FetchFailed(reason=reason, too_large=too_large, problem=problem):
                     self._trace.mark("state.fetch.failed")
                     self.fetching = None
                     self._doubt(now, false=too_large)
-                    outputs.append(CatchUpFailed(reason))
+                    outputs.append(CatchUpFailed(reason, problem))
                 case _:
                     outputs.append(output)
         return outputs

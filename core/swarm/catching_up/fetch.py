@@ -195,7 +195,7 @@ class FileFetch(Generic[N]):
         try:
             return self._advance(event, now)
         except Problem as problem:
-            return self._fail(str(problem))
+            return self._fail(str(problem), problem)
 
     def _advance(self, event: Received[StateOffer | StateDenied | ChunkGive] | Tick | Lost, now: float) -> list[Output]:
         match event:
@@ -314,10 +314,10 @@ class FileFetch(Generic[N]):
         whole = self._sink.finish()  # may fail, and then so does the download
         return [*self.stop(), Fetched(name, whole)]
 
-    def _fail(self, reason: str) -> list[Output]:
+    def _fail(self, reason: str, problem: Problem | None = None) -> list[Output]:
         assert self._name is not None
         name = self._name
-        return [*self.stop(), FetchFailed(name, reason, self._too_large)]
+        return [*self.stop(), FetchFailed(name, reason, self._too_large, problem)]
 
 
 def _patience(donor: _Donor) -> float | None:

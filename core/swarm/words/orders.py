@@ -6,6 +6,7 @@ from typing import Final, Self
 from core.averaging.outcome import Outcome
 from core.averaging.receipts.receipt import Deed, Statement
 from core.base.ids import PeerId
+from core.base.problems import Sentence
 from core.base.state_header import StateHeader
 from core.base.work import Collect, Evaluate, Go, Hold, Release, Untaken
 from core.swarm.words.states import StateName
@@ -164,6 +165,13 @@ class WorkNotKept:
 
     epoch: int
     """Epoch of the state that was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateNotTaken:
+    """This computer could not write a newer state down, so it trains nothing, or alone; it is tried again."""
+
+    why: Sentence
 
 
 @dataclass(frozen=True, slots=True)

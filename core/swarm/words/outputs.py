@@ -10,6 +10,7 @@ from core.averaging.outcome import RoundFailed, RoundFinished
 from core.averaging.plan import Plan
 from core.averaging.receipts.exchange import Receipted
 from core.base.machine import Send
+from core.base.problems import Problem
 from core.base.state_header import StateHeader
 from core.base.wire import Message
 from core.base.work import Untaken
@@ -25,6 +26,7 @@ from core.swarm.words.orders import (
     LedgerRead,
     RoundLost,
     RoundRecord,
+    StateNotTaken,
     TrainerOrder,
     WorkNotKept,
 )
@@ -58,6 +60,8 @@ class FetchFailed(Generic[N]):
     reason: str
     too_large: bool = False
     """Whether the file has more bytes than it may have."""
+    problem: Problem | None = None
+    """What this computer's disk refused; None: it is of others' doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +94,11 @@ class MeansFetched:
 
 @dataclass(frozen=True, slots=True)
 class CatchUpFailed:
-    """Nobody could give the state; `due` says when to look again."""
+    """Nobody could give the state, or it could not be written down; `due` says when to look again."""
 
     reason: str
+    problem: Problem | None = None
+    """As for `FetchFailed`."""
 
 
 CaughtUp = StateFetched | MeansFetched | CatchUpFailed
@@ -158,6 +164,7 @@ News = (
     | Receipted
     | RoundLost
     | RoundRecord
+    | StateNotTaken
     | WorkNotKept
 )
 """What a participant's owner is told."""
