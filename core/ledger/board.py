@@ -74,7 +74,7 @@ class Board:
                 set_aside(path).name,
             )
         self._held = self.ledger
-        """Of the state that the worker holds, from which the next one follows: others' are shown while it rests."""
+        """Ledger of the state that the worker holds, from which the next follows: others' are shown while it rests."""
         self.dirty = False
         """Whether there is anything that the file does not have."""
         self.recent = RecentSamples()

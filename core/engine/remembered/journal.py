@@ -134,15 +134,15 @@ class Journal:
     def take(self, event: object) -> None:
         """Note what a participant reports, of `core.swarm.words.orders`, or a receipt; other events are passed over."""
         match event:
-            case RoundRecord():
-                self._committed(event)
+            case RoundRecord(name=name, missing=missing):
+                self._failures, self._told_failing, self._told_untaken = 0, False, False
+                self.board.recent = self._week.given(self.board.ledger.rows, self._now())
+                if missing:
+                    self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
             case ContributionCut():
                 self._tell_cut(event)
-            case StateNotTaken(why=why) if not self._told_untaken:
-                self._told_untaken = True
-                self._notices.add("problem", why)
-            case RoundLost(reason=reason):
-                self._failed(reason)
+            case RoundLost() | StateNotTaken():
+                self._failed(event)
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
             case Receipted(receipt=receipt):
@@ -169,15 +169,14 @@ class Journal:
         self._memory = msgspec.structs.replace(known, decided=decisions.number, root=root)
         self._dirty.set()
 
-    def _committed(self, record: RoundRecord) -> None:
-        self._failures, self._told_failing, self._told_untaken = 0, False, False
-        self.board.recent = self._week.given(self.board.ledger.rows, self._now())
-        if record.missing:
-            self._notices.tell("warning", "round.partial", epoch=record.name.epoch, missing=len(record.missing))
-
-    def _failed(self, reason: str) -> None:
-        """A round failed; only that none has succeeded for a while is news for a person."""
-        _LOG.debug("a round failed: %s", reason)
+    def _failed(self, event: RoundLost | StateNotTaken) -> None:
+        """A round failed, or the disk refuses the others' state; of rounds only that all fail for a while is news."""
+        if isinstance(event, StateNotTaken):
+            if not self._told_untaken:
+                self._notices.add("problem", event.why)
+            self._told_untaken = True
+            return
+        _LOG.debug("a round failed: %s", event.reason)
         now = self._now()
         self._failing_since = now if not self._failures else min(self._failing_since, now)
         self._failures += 1

@@ -112,7 +112,7 @@ def test_backbones_have_no_rank(board):
     assert [(row.rank, row.samples, row.is_me) for row in standings] == [(1, 30, False), (2, 10, True)]
 
 
-def test_ledger_that_is_read_of_others_is_no_base_of_the_next_state(board):
+def test_ledger_of_others_is_no_base_of_the_next(board):
     """It is read while a worker is made ready, which stands further than they do."""
     held(board, 10, 70)
     step = record(4, [Deed(ME, 5, 1, 0)])

@@ -109,7 +109,7 @@ def test_a_file_says_nothing_against_what_is_known() -> None:
         assert known.ancestors(MINE)[0] == OURS[-2].mark
 
 
-def test_ledger_of_a_copy_pushes_out_nobody_of_the_own_rounds() -> None:
+def test_ledger_of_a_copy_pushes_out_no_member() -> None:
     one = member(*OURS, met=[1])
     one.led(MINE, after(MINE), members=[peer(2)])
     one.earned(map(peer, range(10, 20 + PEERS_MAX)))
@@ -245,7 +245,7 @@ class Looks(OrderedDict[bytes, bytes]):
         return super().get(*asked)
 
 
-def test_false_parent_closes_no_circle_when_own_steps_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_false_parent_closes_no_circle_under_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A liar reports the next state before this peer has stepped there, and then that its made-up parent came of it."""
     made_up, steps = StateName(3, b"\xff" * 32), chain(MINE, OWN_MAX + 5)
     monkeypatch.setattr(ancestry, "OrderedDict", Looks)

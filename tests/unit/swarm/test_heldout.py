@@ -44,7 +44,7 @@ def looks(stage: Stage) -> list[HeldoutLearned]:
     return [output for output in stage.said if isinstance(output, HeldoutLearned)]
 
 
-def test_look_is_told_once_and_at_no_epoch_beyond_the_own() -> None:
+def test_look_is_told_once_and_at_no_later_epoch() -> None:
     """A liar puts a point where the curve of everybody that looks at it ends in millions of steps."""
     stage, ahead = Stage(), StateName(EPOCH_MAX, b"\xff" * 32)
     stage.ready()

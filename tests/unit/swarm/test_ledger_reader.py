@@ -14,10 +14,12 @@ from core.base.machine import Received, Send, Trace
 from core.swarm.catching_up.donor import PastMembers
 from core.swarm.catching_up.ledger_reader import READ_INTERVAL_S, LedgerReader
 from core.swarm.catching_up.state_donor import StateDonor
-from core.swarm.words.messages import ChunkAsk
+from core.swarm.words.answers import TrainerGone
+from core.swarm.words.messages import ChunkAsk, StateAsk
 from core.swarm.words.orders import LedgerRead
 from core.swarm.words.states import StateName
 from tests.sim.swarm.disk import MemoryFile
+from tests.unit.swarm.stage import Stage, report_of
 
 ME, DONOR = PeerId(b"m" * 32), PeerId(b"d" * 32)
 NAME = StateName(7, b"l" * 32)
@@ -83,3 +85,11 @@ def test_what_is_no_state_file_is_dropped(data: bytes) -> None:
     assert talk.read(0.0) == []
     assert talk.trace["ledger.drop"] == 1
     assert not talk.reader.due(READ_INTERVAL_S - 1)
+
+
+def test_paused_volunteer_reads_who_gave_what() -> None:
+    stage = Stage()
+    stage.ready()
+    stage.answer(TrainerGone(paused=True))
+    stage.read(p1=report_of(StateName(1, b"\x01" * 32), time=stage.now, digest=b"d" * 32))
+    assert [ask.digest for ask in stage.heard_by(1, StateAsk)] == [b"d" * 32]

@@ -9,7 +9,6 @@ from core.averaging.plan import Member
 from core.base.bounds import FOLLOWED_EPOCH_MAX, SAMPLES_MAX
 from core.base.ids import Contact
 from core.base.machine import Lost
-from core.base.problems import NoSpace
 from core.base.work import Collect, Collected, Go, Hold, Loaded, Release
 from core.swarm.catching_up.catch_up import STATE_SLACK_BYTES
 from core.swarm.catching_up.fetch import ANSWER_TIMEOUT_S
@@ -19,7 +18,7 @@ from core.swarm.trainer_side import INFORMED_AFTER_S
 from core.swarm.words.answers import TrainerGone, TrainerReady
 from core.swarm.words.epoch import Phase
 from core.swarm.words.messages import ChunkAsk, ChunkGive, StateAsk, StateOffer
-from core.swarm.words.orders import Load, Restart, StateNotTaken
+from core.swarm.words.orders import Load, Restart
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.states import State, StateName
 from tests.sim.swarm.disk import MemoryFile, fields_of
@@ -339,25 +338,3 @@ def test_resting_participant_is_woken_rarely_however_soon_the_step_was() -> None
     assert woken <= 600.0 / 2
     stage.ready()
     assert stage.phase is Phase.TRAINING
-
-
-def test_disk_that_refuses_a_state_is_told_to_the_person() -> None:
-    stage, file = Stage(), MemoryFile(b"state 1" * 1000)
-    stage.ready()
-
-    def full(*_: object) -> set[int]:
-        raise NoSpace("The disk is full.", hint="Free some space.")
-
-    stage.sink.begin = full  # type: ignore[method-assign]
-    stage.read(p1=report_of(HIGHEST, time=stage.now, digest=file.digest))
-    stage.tell(1, StateOffer(file.digest, file.size_bytes, list(file.chunks)))
-    [told] = [str(output.why) for output in stage.said if isinstance(output, StateNotTaken)]
-    assert told == "The disk is full. Free some space."
-
-
-def test_paused_volunteer_reads_who_gave_what() -> None:
-    stage = Stage()
-    stage.ready()
-    stage.answer(TrainerGone(paused=True))
-    stage.read(p1=report_of(StateName(1, b"\x01" * 32), time=stage.now, digest=b"d" * 32))
-    assert [ask.digest for ask in stage.heard_by(1, StateAsk)] == [b"d" * 32]

@@ -150,7 +150,7 @@ def test_own_word_that_comes_back_adds_nothing():
         assert given_by(looker, now) == {peer(3): 2048 if day else 12_288}
 
 
-def test_words_of_made_up_keys_count_for_nothing_and_fill_no_memory():
+def test_words_of_made_up_keys_count_for_nothing():
     table, looker = Table(), Member(Table(), 9)
     Member(table, 1, {peer(3): 10_240}).beat(NOON)
     [(key, record)] = table.records.values()
