@@ -1,4 +1,4 @@
-"""What a trainer's worker says as events for the participant, what that orders as frames, and the files both share."""
+"""A worker's frames become events for the participant, its orders frames for the worker; and the files both share."""
 
 import asyncio
 import contextlib
@@ -62,23 +62,33 @@ class LedgerKeeper(Protocol):
 
 
 class Interpreter:
-    """Turns what workers say into events for the participant, and owns the files that both sides share.
+    """Turns what workers say into events for the participant, and its orders into frames; owns the files of both sides.
+
+    A worker goes from one state to the next by a round's mean, by means of rounds that it missed, or takes it whole.
 
     Args:
         files: Where engine and worker meet.
         tell: Gives the participant an event.
-        ledger: Shown the ledger of each state that the worker holds.
+        ledger: Follows each of the own rounds, and is shown the ledger of each state that the worker holds.
+        peer: This computer, whose samples other states count.
     """
 
-    def __init__(self, files: SharedFiles, *, tell: Callable[[TrainerAnswer], None], ledger: LedgerKeeper) -> None:
+    def __init__(
+        self, files: SharedFiles, *, tell: Callable[[TrainerAnswer], None], ledger: LedgerKeeper, peer: PeerId
+    ) -> None:
         self._files = files
         self._tell = tell
         self._ledger = ledger
+        self._peer = peer
         self._arena_path = files.arena
         self._arena: Arena | None = None
         self._residuals: ResidualFile | None = None
         self._means: KeptMeans | None = None
         """None: nobody can take a step again with a mean."""
+        self._ordering: asyncio.Task[None] | None = None
+        """Held, lest it be collected before it is done."""
+        self._wanted: list[Path] = []
+        """Means that the worker is still to ask for."""
 
     def new_arena(self) -> Path:
         """A file of its own for the next run: a round that goes on may still hold the last one's."""
@@ -95,36 +105,43 @@ class Interpreter:
         if self._residuals is not None:
             self._residuals.close()
 
-    async def keep_mean(self) -> bytes:
-        """Write down the mean that is in its slot, for peers that miss its round.
+    def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker[frames.ToEngine]) -> None:
+        """Carry out an order.
 
-        Returns:
-            Its root digest; empty: it is not kept, here or on any other member.
+        With an Absorb the worker is told when its mean is kept, with a Load when its file's head is read; it owes
+        nothing else so long.
+
+        Args:
+            order: Order of the participant.
+            worker: The one that runs.
         """
-        if self._means is None or self._arena is None:
-            return b""
-        root, file = await asyncio.to_thread(self._means.keep, self._arena.slot("mean"))
-        if file is not None:
-            self._tell(MeanOffered(file))
-        return root
+        match order:
+            case orders.Absorb():
+                self._ordering = asyncio.create_task(self._absorb(order, worker, self._ledger.after(order.record)))
+            case orders.Load():
+                self._ordering = asyncio.create_task(self._load(order, worker))
+            case orders.Replay(header=header, digest=digest, means=means):
+                self._wanted = [Path(mean) for mean in means]
+                counted = self._ledger.counted(self._peer, header.ledger)
+                worker.send(frames.Replay(header=header, digest=digest, counted=counted))
 
-    async def put_mean(self, path: Path) -> bool:
-        """Put a mean that others have given into its slot; returns whether it is one."""
-        try:
-            if self._means is not None and self._arena is not None:
-                await asyncio.to_thread(self._means.read, path, self._arena.slot("mean"))
-                return True
-        except Problem as problem:
-            _LOG.warning("%s", problem.message)
-        return False
+    def forget(self) -> None:
+        """The worker stands still or is gone: what it was to do before means nothing to it afterwards."""
+        self._wanted = []
+        if self._ordering is not None:
+            self._ordering.cancel()
 
-    async def heard(self, frame: frames.ToEngine) -> None:
-        """Tell the participant what a frame says.
+    async def heard(self, frame: frames.ToEngine, worker: Worker[frames.ToEngine] | None) -> None:
+        """Tell the participant what a frame says, or give the worker the next mean of its replay, where it asks for it.
 
         Raises:
             Problem: a file that the worker names is missing or is not what it says.
         """
         match frame:
+            case frames.WantsMean() if worker is not None:
+                there = bool(self._wanted) and await self._put_mean(self._wanted.pop(0))
+                worker.send(frames.TakeMean(there=there))
+                return
             case frames.WorkerReady():
                 await self._ready(frame)
                 return
@@ -138,6 +155,48 @@ class Interpreter:
             case _:
                 return
         self._tell(frame)
+
+    async def _load(self, order: orders.Load, worker: Worker[frames.ToEngine]) -> None:
+        ledger = await asyncio.to_thread(_ledger_in, Path(order.location))
+        name, counted = order.name, self._ledger.counted(self._peer, ledger)
+        worker.send(frames.Load(path=order.location, epoch=name.epoch, lineage=name.lineage, counted=counted))
+
+    async def _absorb(self, order: orders.Absorb, worker: Worker[frames.ToEngine], ledger: bytes) -> None:
+        record, mean_digest = order.record, await self._keep_mean()
+        worker.send(
+            frames.Absorb(
+                round=order.round,
+                epoch=record.name.epoch,
+                lineage=record.name.lineage,
+                ledger=ledger,
+                averaged=_averaged(record, order.agreement),
+                untaken=order.untaken,
+                mean_digest=mean_digest,
+            )
+        )
+
+    async def _keep_mean(self) -> bytes:
+        """Write down the mean that is in its slot, for peers that miss its round.
+
+        Returns:
+            Its root digest; empty: it is not kept, here or on any other member.
+        """
+        if self._means is None or self._arena is None:
+            return b""
+        root, file = await asyncio.to_thread(self._means.keep, self._arena.slot("mean"))
+        if file is not None:
+            self._tell(MeanOffered(file))
+        return root
+
+    async def _put_mean(self, path: Path) -> bool:
+        """Put a mean that others have given into its slot; returns whether it is one."""
+        try:
+            if self._means is not None and self._arena is not None:
+                await asyncio.to_thread(self._means.read, path, self._arena.slot("mean"))
+                return True
+        except Problem as problem:
+            _LOG.warning("%s", problem.message)
+        return False
 
     async def _ready(self, frame: frames.WorkerReady) -> None:
         arena = self._arena = Arena(self._arena_path, frame.numel)
@@ -185,78 +244,6 @@ class Interpreter:
         if self._means is not None:
             for file in reversed(await asyncio.to_thread(self._means.whole, _digests(frame.means))):
                 self._tell(MeanOffered(file))
-
-
-class Moves:
-    """Turns orders that lead from one state to the next into frames, and fills the slot of the mean from files.
-
-    A worker goes there by a round's mean, by means of rounds that it missed, or takes the whole state.
-
-    Args:
-        interpreter: Keeps means, and reads those of others.
-        ledger: Follows each of the own rounds.
-        peer: This computer, whose samples other states count.
-    """
-
-    def __init__(self, interpreter: Interpreter, ledger: LedgerKeeper, peer: PeerId) -> None:
-        self._interpreter = interpreter
-        self._ledger = ledger
-        self._peer = peer
-        self._ordering: asyncio.Task[None] | None = None
-        """Held, lest it be collected before it is done."""
-        self._means: list[Path] = []
-        """What the worker is still to ask for."""
-
-    def order(self, order: orders.Absorb | orders.Load | orders.Replay, worker: Worker[frames.ToEngine]) -> None:
-        """Carry out an order.
-
-        With an Absorb the worker is told when its mean is kept, with a Load when its file's head is read; it owes
-        nothing else so long.
-
-        Args:
-            order: Order of the participant.
-            worker: The one that runs.
-        """
-        match order:
-            case orders.Absorb():
-                self._ordering = asyncio.create_task(self._absorb(order, worker, self._ledger.after(order.record)))
-            case orders.Load():
-                self._ordering = asyncio.create_task(self._load(order, worker))
-            case orders.Replay(header=header, digest=digest, means=means):
-                self._means = [Path(mean) for mean in means]
-                counted = self._ledger.counted(self._peer, header.ledger)
-                worker.send(frames.Replay(header=header, digest=digest, counted=counted))
-
-    async def heard(self, frame: frames.ToEngine, worker: Worker[frames.ToEngine] | None) -> None:
-        """Give the worker the next mean of its replay, where this frame asks for it."""
-        if isinstance(frame, frames.WantsMean) and worker is not None:
-            there = bool(self._means) and await self._interpreter.put_mean(self._means.pop(0))
-            worker.send(frames.TakeMean(there=there))
-
-    def forget(self) -> None:
-        """The worker stands still or is gone: what it was to do before means nothing to it afterwards."""
-        self._means = []
-        if self._ordering is not None:
-            self._ordering.cancel()
-
-    async def _load(self, order: orders.Load, worker: Worker[frames.ToEngine]) -> None:
-        ledger = await asyncio.to_thread(_ledger_in, Path(order.location))
-        name, counted = order.name, self._ledger.counted(self._peer, ledger)
-        worker.send(frames.Load(path=order.location, epoch=name.epoch, lineage=name.lineage, counted=counted))
-
-    async def _absorb(self, order: orders.Absorb, worker: Worker[frames.ToEngine], ledger: bytes) -> None:
-        record, mean_digest = order.record, await self._interpreter.keep_mean()
-        worker.send(
-            frames.Absorb(
-                round=order.round,
-                epoch=record.name.epoch,
-                lineage=record.name.lineage,
-                ledger=ledger,
-                averaged=_averaged(record, order.agreement),
-                untaken=order.untaken,
-                mean_digest=mean_digest,
-            )
-        )
 
 
 def _digests(joined: bytes) -> list[bytes]:

@@ -1,7 +1,7 @@
 """The trainer: keeps a worker process alive while the person contributes, and passes on what both sides say.
 
-Orders of the participant become frames on the pipe; frames of the worker become events for the participant
-(`core.workers.interpreter`), one after the other, in the order in which the worker said them.
+Orders become frames on the pipe, and frames of the worker events for the participant (`core.workers.interpreter`), one
+after the other, in the order in which the worker said them.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from core.swarm.words.answers import TrainerAnswer, TrainerGone
 from core.workers import frames
 from core.workers.data_frames import DataNews
 from core.workers.flight_frames import FlightNews, FlightsUnmeasured, FlightWish
-from core.workers.interpreter import Interpreter, LedgerKeeper, Moves, SharedFiles
+from core.workers.interpreter import Interpreter, LedgerKeeper, SharedFiles
 from core.workers.keeper import WorkerKeeper, WorkerProgram
 from core.workers.place import TrainerPlace
 
@@ -92,8 +92,8 @@ class Trainer:
             SharedFiles(manifest=place.manifest, arena=place.arena, residuals=place.residuals, means=place.means),
             tell=tell,
             ledger=ledger,
+            peer=place.peer,
         )
-        self._moves = Moves(self._interpreter, ledger, place.peer)
         self.changed = changed
         self.notice = notice
         program = WorkerProgram(
@@ -168,7 +168,7 @@ class Trainer:
             case Go() | Hold() | Collect() | Release() | Evaluate():
                 worker.send(order)
             case orders.Absorb() | orders.Load() | orders.Replay():
-                self._moves.order(order, worker)
+                self._interpreter.order(order, worker)
             case orders.Restart():
                 self._keeper.end(
                     WorkerProblem("The training process did not answer any more.", hint="It is started again.")
@@ -181,7 +181,7 @@ class Trainer:
     def stood_still(self, *, paused: bool) -> None:
         """The worker computes no more: evaluations that were asked for fail, and the participant has no trainer."""
         self._evaluations.fail(WorkerProblem("The training process stopped.", hint=RESUME_HINT))
-        self._moves.forget()
+        self._interpreter.forget()
         self.data(None)
         self.flight(None)
         if self._ready:
@@ -243,8 +243,7 @@ class Trainer:
                 self._evaluations.fail(WorkerProblem("Too few experts answer to measure the model."))
             case frames.WorkerReady():
                 self._ready = True  # its participant may order something while it is told
-        await self._moves.heard(frame, self._keeper.worker)
-        await self._interpreter.heard(frame)
+        await self._interpreter.heard(frame, self._keeper.worker)
         if isinstance(frame, frames.WorkerReady):
             for name in frame.set_aside:
                 where = Sentence("step {epoch}", frame.epoch) if frame.epoch else Sentence("the beginning")

@@ -24,7 +24,7 @@ from core.swarm.words.states import State, StateName
 from core.training.conversation import Conversation
 from core.workers import frames
 from core.workers.arena import Arena
-from core.workers.interpreter import Interpreter, Moves, SharedFiles
+from core.workers.interpreter import Interpreter, SharedFiles
 from tests.unit.training.given_samples import GivenSamples
 from tests.unit.training.small import MANIFEST, learner, ticking
 
@@ -50,8 +50,7 @@ class Peer:
         self.told: list[Any] = []
         self.counts = 0
         """Samples of its own that the others' state counts."""
-        interpreter = Interpreter(files, tell=self.told.append, ledger=self)
-        self._interpreter, self.moves = interpreter, Moves(interpreter, self, ME)
+        self._interpreter = interpreter = Interpreter(files, tell=self.told.append, ledger=self, peer=ME)
         self.peer = learner(folder / "states", seed=seed, manifest=manifest)
         self.arena = Arena.create(interpreter.new_arena(), self.peer.numel)
         self._said: list[frames.ToEngine] = []
@@ -77,7 +76,7 @@ class Peer:
         await self._listen()
 
     async def order(self, order: Any) -> None:
-        self.moves.order(order, self)  # type: ignore[arg-type]
+        self._interpreter.order(order, self)  # type: ignore[arg-type]
         await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
         await self._listen()
 
@@ -95,8 +94,7 @@ class Peer:
         self._talk.settle()
         while self._said:
             frame = self._said.pop(0)
-            await self.moves.heard(frame, self)  # type: ignore[arg-type]
-            await self._interpreter.heard(frame)
+            await self._interpreter.heard(frame, self)  # type: ignore[arg-type]
 
 
 def name_of(epoch: int) -> StateName:

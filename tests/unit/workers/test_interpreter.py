@@ -38,7 +38,7 @@ class Stage:
             manifest=manifest, arena=folder / "arena", residuals=folder / "residuals", means=folder / "means"
         )
         self.told: list[Any] = []
-        self.interpreter = Interpreter(files, tell=self.told.append, ledger=self)
+        self.interpreter = Interpreter(files, tell=self.told.append, ledger=self, peer=KeyPair(b"k" * 32).peer_id)
         self.path, self.digest = checkpoint(folder, 1000)
         self.state = {
             "epoch": 3,
@@ -57,7 +57,7 @@ class Stage:
 
     def hear(self, frame: frames.ToEngine) -> list[Any]:
         before = len(self.told)
-        asyncio.run(self.interpreter.heard(frame))
+        asyncio.run(self.interpreter.heard(frame, None))
         return self.told[before:]
 
     def ready(self) -> list[Any]:
