@@ -75,8 +75,7 @@ def outcome_of(
         versions: Version of each share.
         bits: Binds the plan, the bits of all means and who is in which.
     """
-    plan, peers = shares.plan, shares.plan.peers
-    planned = [shares.planned(member) for member in range(len(peers))]
+    plan, peers, planned = shares.plan, shares.plan.peers, shares.planned
     givers = [member for member, samples in enumerate(shares.samples) if samples and present[member]]
     loss = median_low([plan.members[member].loss for member in givers] or [0.0])
     return Outcome(

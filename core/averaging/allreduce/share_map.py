@@ -46,6 +46,8 @@ class ShareMap:
         self._always: Members = frozenset(m for m in members if self.samples[m] and plan.portion(m) == WHOLE_PORTION)
         self.givers: Members = self._always | frozenset(self._partial)
         """Members that contribute to any chunk."""
+        self.planned = tuple(map(self._planned, members))
+        """Number of chunks to which each member is to contribute."""
 
     def place(self, peer: PeerId) -> int:
         """A member's place in the plan.
@@ -77,12 +79,6 @@ class ShareMap:
         """Members that contribute to chunk `number` of the whole vector."""
         return self._always.union(member for member in self._partial if self._in_turn(member, number))
 
-    def planned(self, member: int) -> int:
-        """Number of chunks to which a member is to contribute."""
-        if member in self._always:
-            return self.chunk_total
-        return sum(self.gives(member, number) for number in range(self.chunk_total))
-
     def weights(self, contributors: Iterable[int]) -> list[tuple[int, float]]:
         """Each contributor to a chunk, in the plan's order, with its part of all their samples."""
         members = sorted(contributors)
@@ -102,6 +98,13 @@ class ShareMap:
         """
         norm = median_high(self.plan.members[member].norm for member in members)
         return norm * math.sqrt(numel / self.plan.numel)
+
+    def _planned(self, member: int) -> int:
+        if member in self._always:
+            return self.chunk_total
+        turns, rest = divmod(self.chunk_total, WHOLE_PORTION)
+        exact = turns * self.plan.portion(member) if member in self._partial else 0
+        return exact + sum(self.gives(member, number) for number in range(rest))
 
     def _in_turn(self, member: int, number: int) -> bool:
         return gives_chunk(self.plan.epoch, member, number, self.plan.portion(member))

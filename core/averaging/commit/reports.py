@@ -34,7 +34,7 @@ def is_planned(shares: ShareMap, commit: Commit) -> bool:
     """Whether a Commit has a version for each share, and has each member in no more chunks than that was to give."""
     members = len(shares.counts)
     fits = len(commit.versions) == len(commit.present) == members
-    return fits and all(chunks <= shares.planned(member) for member, chunks in enumerate(commit.present))
+    return fits and all(chunks <= planned for chunks, planned in zip(commit.present, shares.planned, strict=True))
 
 
 class Reports:

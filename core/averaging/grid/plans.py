@@ -178,7 +178,7 @@ def round_outcome(plan: Plan, holding: Holding, stages: Sequence[Outcome] = ()) 
         stages: The outcomes of the butterflies that this member took part in.
     """
     shares, lacking = ShareMap(plan), dict(holding.missing)
-    present = [max(0, shares.planned(member) - lacking.get(member, 0)) for member in range(len(plan.members))]
+    present = [max(0, planned - lacking.get(member, 0)) for member, planned in enumerate(shares.planned)]
     return replace(
         outcome_of(shares, present=present, versions=(), bits=holding.fingerprint),
         waited={peer: sum(outcome.waited.get(peer, 0.0) for outcome in stages) for peer in plan.peers},

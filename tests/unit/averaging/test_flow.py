@@ -31,7 +31,7 @@ def test_portion_counts_as_partial_contribution_and_not_as_a_loss() -> None:
         expected = np.average(round_.before[members, span].astype(np.float64), axis=0, weights=weights)
         np.testing.assert_allclose(round_.results[2][span], expected, rtol=0, atol=1e-6)
     given = sum(giving.gives(1, chunk) for chunk in range(plan.chunk_total))
-    assert given == giving.planned(1)
+    assert given == giving.planned[1]
     assert first.present == (plan.chunk_total, given)
     assert dict(first.credited) == {plan.peers[0]: 3, plan.peers[1]: 5 * given // plan.chunk_total}
 

@@ -22,7 +22,7 @@ EARNED_S = EARNED * CYCLE_S
 def outcome(plan: Plan = PLAN, *, without: dict[PeerId, int] | None = None, **waited: float) -> Outcome:
     """Outcome of a round whose mean lacks chunks of some members; `waited`: seconds, by the names above."""
     shares, lacking = ShareMap(plan), without or {}
-    present = [shares.planned(place) - lacking.get(peer, 0) for place, peer in enumerate(plan.peers)]
+    present = [shares.planned[place] - lacking.get(peer, 0) for place, peer in enumerate(plan.peers)]
     made = outcome_of(shares, present=present, versions=(0,) * len(plan.peers), bits=b"")
     return replace(made, waited={plan.peers["_abc".index(name)]: seconds for name, seconds in waited.items()})
 
@@ -53,7 +53,7 @@ class Rounds:
 
 def silent(plan: Plan = PLAN) -> dict[PeerId, int]:
     """C gives nothing."""
-    return {plan.peers[3]: ShareMap(plan).planned(3)}
+    return {plan.peers[3]: ShareMap(plan).planned[3]}
 
 
 def with_new_key(number: int) -> Plan:
@@ -77,7 +77,7 @@ def test_members_of_the_first_round_have_earned_the_most() -> None:
 
 def test_newcomer_earns_with_what_it_gives_of_its_part() -> None:
     rounds = Rounds().committed(outcome(without=silent()))
-    rounds.committed(outcome(without={C: ShareMap(PLAN).planned(3) // 2}))
+    rounds.committed(outcome(without={C: ShareMap(PLAN).planned[3] // 2}))
     assert rounds.seconds(C) == pytest.approx(EARNED_S / 2)
     assert not rounds.strangers
 
@@ -149,7 +149,7 @@ def test_member_that_was_alone_knows_no_strangers_but_silent_ones() -> None:
     rounds = Rounds().committed(outcome(alone), plan=alone)
     assert not rounds.strangers
     assert rounds.patience.waits([A], rounds.now) == {}
-    lost = {peer: ShareMap(PLAN).planned(place) for place, peer in enumerate(PLAN.peers) if place}
+    lost = {peer: ShareMap(PLAN).planned[place] for place, peer in enumerate(PLAN.peers) if place}
     assert rounds.committed(outcome(without=lost)).strangers == {A, B, C}
 
 
