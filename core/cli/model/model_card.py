@@ -23,6 +23,31 @@ TAKES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """What models with experts take, by the task."""
+LOADED: Final = """\
+from core.tasks.experts.whole import load_whole
+
+folder = "ADDRESS"
+model = load_whole(folder)
+"""
+"""A program that loads a model with experts."""
+ASKED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "digits": f"{LOADED}scores = model(images)",
+        "gpt-experts": f"""\
+import json
+
+import torch
+{LOADED}\
+with open(f"{{folder}}/config.json", encoding="utf-8") as file:
+    letters = json.load(file)["letters"]
+text = "People bring their "
+for _ in range(200):
+    known = [letters.index(letter) if letter in letters else 0 for letter in text[-LENGTH:]]
+    text += letters[model(torch.tensor([known]))[0, -1].softmax(0).multinomial(1)]
+print(text)""",
+    }
+)
+"""The same, which then asks the model something, by the task; a sample has LENGTH letters."""
 _MARKS: Final = re.compile(r"([!#&()*+.:<=>?\[\\\]^_`{|}~-])")
 """Letters that have a meaning in Markdown, at the beginning of a line or within it; a backslash takes it away."""
 _ALONE: Final = re.compile(r"[@$]")
@@ -68,7 +93,7 @@ def model_card(
             *(f"# {_words(manifest.name)}", "", _words(manifest.summary), ""),
             f"People trained this model together on their own computers, with {PROJECT}.",
             *("", "| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), ""),
-            *("## How to load it", "", *_use(exported, address, manifest.task), ""),
+            *("## How to load it", "", *_use(exported, address, manifest), ""),
             "It has learned from the text above only, and nobody has checked what it says.",
             _licence(manifest),
             *("", "## Thanks", "", *_thanks(thanked, len(ledger.rows)), ""),
@@ -97,21 +122,18 @@ def _experts(exported: dict[str, Any]) -> Iterable[tuple[str, str]]:
         yield "Missing (layer: place)", ", ".join(exported["missing"])
 
 
-def _use_mixture(address: str, task: str) -> Iterable[str]:
+def _use_mixture(address: str, manifest: Manifest) -> Iterable[str]:
     """A model with layers of experts needs this program, which has its modules."""
-    yield f"With Potluck's own modules; the model takes {TAKES.get(task, 'rows of numbers')}:"
+    yield f"With Potluck's own modules; the model takes {TAKES[manifest.task]}:"
     yield "```python"
-    yield "from core.tasks.experts.whole import load_whole"
-    yield ""
-    yield f'model = load_whole("{address}")'
-    yield "scores = model(samples)"
+    yield ASKED[manifest.task].replace("ADDRESS", address).replace("LENGTH", str(manifest.numbers.get("length")))
     yield "```"
     yield "`experts-NN.safetensors` has the experts of a layer by their places; a row goes to the best that are here."
 
 
-def _use(exported: dict[str, Any], address: str, task: str) -> Iterable[str]:
+def _use(exported: dict[str, Any], address: str, manifest: Manifest) -> Iterable[str]:
     if "places" in exported:
-        yield from _use_mixture(address, task)
+        yield from _use_mixture(address, manifest)
         return
     text = f"People bring their {exported['blank']} computers." if exported["blank"] else "People bring their "
     yield "```python"

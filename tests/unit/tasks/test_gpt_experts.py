@@ -13,8 +13,10 @@ from core.base.content import digest
 from core.base.manifest import Manifest
 from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
+from core.cli.model.model_card import model_card
 from core.experts.grid import ExpertGrid
 from core.experts.messages import check_micro_batch
+from core.ledger.ledger import Ledger
 from core.reading.rows import open_cutter
 from core.tasks import module_of, task_of
 from core.tasks.experts.blocks import new_expert
@@ -80,8 +82,10 @@ def test_a_letter_is_told_nothing_of_those_after_it(founded: tuple[Manifest, Blo
     assert not torch.allclose(before[:, 7:], after[:, 7:], atol=1e-3)
 
 
-def test_exported_model_has_the_letters_that_it_takes(founded: tuple[Manifest, Blobs], tmp_path: Path) -> None:
-    """Without them nobody could ask it anything: which number is which letter follows from the text."""
+def test_exported_model_goes_on_with_a_text(
+    founded: tuple[Manifest, Blobs], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Which number is which letter follows from the text, so nobody could ask it anything without its letters."""
     manifest, blobs = founded
     task = task_of(manifest, blobs)
     trunk = {f"{PREFIX}{name}": value for name, value in task.model(3).state_dict().items()}
@@ -92,11 +96,19 @@ def test_exported_model_has_the_letters_that_it_takes(founded: tuple[Manifest, B
     tensors = {f"{own}.{name}": value for own, block in named.items() for name, value in block.items()}
     save_file(tensors, tmp_path / "experts.safetensors", dict.fromkeys(named, "0"))
     state, experts = tmp_path / "state.safetensors", tmp_path / "experts.safetensors"
-    exported(state, task, manifest, experts=experts, out=tmp_path / "out")
+    done = exported(state, task, manifest, experts=experts, out=tmp_path / "out", incomplete=False)
     letters = json.loads((tmp_path / "out" / "config.json").read_text())["letters"]
     held_out = task.held_out[0].rows[0]
     said = Alphabet(letters, len(letters)).text_of(held_out.numpy())
     assert said in "".join(sentence for document in blobs.decode("held_out", list[list[str]]) for sentence in document)
+    told = {**msgspec.to_builtins(done), "live": None, "now": 0.0}
+    card = model_card(manifest, epoch=1, ledger=Ledger(), thanked=[], exported=told, address=str(tmp_path / "out"))
+    capsys.readouterr()
+    exec(card.partition("```python\n")[2].partition("\n```")[0], {})  # as a person pastes it
+    written = capsys.readouterr().out.removesuffix("\n")
+    assert written.startswith("People bring their ")
+    assert len(written) > 100
+    assert set(written[100:]) <= {letter for name in letters for letter in name}
 
 
 @pytest.mark.parametrize("seed", range(3))
