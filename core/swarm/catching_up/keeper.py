@@ -1,5 +1,6 @@
 """A backbone keeps copies of the model, and gives the newest when nobody trains (docs/protocols/states.md)."""
 
+import math
 from typing import Final
 
 from core.swarm.catching_up.catch_up import CatchUp
@@ -18,7 +19,7 @@ REST_MAX_S: Final = 6 * 3600.0
 BUSIEST: Final = 3
 """The shortest rest in multiples of that time, whatever the owner wants: copies take a quarter of a donor's line."""
 COPY_S: Final = 2 * 3600.0
-"""A copy that takes longer is given up."""
+"""A download that takes longer is given up."""
 BYTES_MAX: Final = 1 << 40
 """Upper bound on a copy, bytes; how much room there is the disk says when one begins."""
 
@@ -39,6 +40,8 @@ class StateKeeper:
         self._next: NewerState | None = None
         """What is being fetched, or taken by the owner."""
         self._began_at = 0.0
+        self._gives_up_at = math.inf
+        """When what is being fetched is given up, unix seconds; what the owner checks is waited for."""
         self._took_s = 0.0
         """Time that the last copy took, or failed."""
         self._every_s: float | None = None
@@ -65,7 +68,7 @@ class StateKeeper:
         """
         if self._rests_until is None:
             self._rests_until = now + REST_MIN_S
-        if self._next is not None and now > self._began_at + COPY_S:
+        if self._next is not None and now > self._gives_up_at:
             self._rest(now)
             return self._catch_up.stop(now, loading=True)
         if not self._keeps or self._next is not None or now < self._rests_until or name is None or not name.epoch:
@@ -74,13 +77,14 @@ class StateKeeper:
         offer = None if has else self._catch_up.choice.copy_of(name, now)
         if offer is None:
             return []
-        self._next, self._began_at = offer, now
+        self._next, self._began_at, self._gives_up_at = offer, now, now + COPY_S
         return self._catch_up.begin(offer, now, size_max=BYTES_MAX)
 
     def followed(self, event: Asked | StateFetched | MeansFetched | CatchUpFailed, now: float) -> list[Output]:
         """Have the owner keep what was fetched; after a failure wait for the next time."""
         match event:
             case StateFetched(name=name, location=location) if self._next is not None:
+                self._gives_up_at = math.inf
                 return [Keep(location, name, self._next.digest)]
             case CatchUpFailed(reason=reason) if self._next is not None:
                 self._rest(now)

@@ -177,3 +177,15 @@ def test_copy_of_an_earlier_run_is_known_at_once() -> None:
     watched.keeper.answered(kept, 0.0)
     assert watched.keeper.newest is kept
     assert watched.asks(1, FIRST_COPY_S) is not None
+
+
+def test_copy_that_is_checked_for_hours_is_waited_for() -> None:
+    """The next download would begin with the deletion of its file."""
+    watched = Watched()
+    copy = watched.asks(1, FIRST_COPY_S)
+    assert copy is not None
+    assert len(watched.gives(copy, FIRST_COPY_S + 10)) == 1
+    for hours in range(1, 11):
+        assert watched.asks(2, FIRST_COPY_S + 3600 * hours) is None
+    watched.keeper.answered(copy, FIRST_COPY_S + 10 * 3600)
+    assert watched.keeper.newest is copy
