@@ -17,6 +17,10 @@ HAPPENINGS: Final[Mapping[str, str]] = MappingProxyType(
             "{until}, and asks on."
         ),
         "engine.passed_over": "The address {where} in the link was passed over. {reason}",
+        "engine.twin": (
+            "Another computer takes part with the key of this one, and the others reach now one and now the other: "
+            "perhaps Potluck's folder was copied. Have one of the two join anew, in a new folder."
+        ),
         "authority.notice": "The moderators say: {words}",
         "authority.back": (
             "The moderators have had everybody go back to step {epoch}; what came after it counts no more. {words}"

@@ -844,6 +844,10 @@
    <translation>আরেকটি কমান্ড সেখানে {name} শুরু করছে।</translation>
   </message>
   <message>
+   <source>Another computer takes part with the key of this one, and the others reach now one and now the other: perhaps Potluck's folder was copied. Have one of the two join anew, in a new folder.</source>
+   <translation>আরেকটি কম্পিউটার এই কম্পিউটারের চাবি দিয়ে অংশ নিচ্ছে, আর অন্যরা কখনো একটিকে, কখনো অন্যটিকে পায়: হয়তো Potluck-এর ফোল্ডারটি কপি করা হয়েছে। দুটির একটিতে নতুন ফোল্ডারে নতুন করে যোগ দিন।</translation>
+  </message>
+  <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
    <translation>অন্যটি এভাবে বাছুন: potluck settings device cpu; কয়েকটি এভাবে: potluck settings device cuda:0,cpu</translation>
   </message>

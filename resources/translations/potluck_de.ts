@@ -844,6 +844,10 @@
    <translation>Ein anderer Befehl gründet dort {name}.</translation>
   </message>
   <message>
+   <source>Another computer takes part with the key of this one, and the others reach now one and now the other: perhaps Potluck's folder was copied. Have one of the two join anew, in a new folder.</source>
+   <translation>Ein anderer Rechner nimmt mit dem Schlüssel dieses Rechners teil, und die anderen erreichen mal den einen, mal den anderen: Vielleicht wurde der Ordner von Potluck kopiert. Einer der beiden muss in einem neuen Ordner neu beitreten.</translation>
+  </message>
+  <message>
    <source>Another is chosen as in: potluck settings device cpu; several as in: potluck settings device cuda:0,cpu</source>
    <translation>Ein anderes wählt man so: potluck settings device cpu; mehrere so: potluck settings device cuda:0,cpu</translation>
   </message>

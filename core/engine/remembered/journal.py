@@ -28,6 +28,7 @@ from core.swarm.words.orders import (
     SCALED_BY_CHANCE,
     ContributionCut,
     HeldoutLearned,
+    KeyElsewhere,
     LedgerRead,
     RoundLost,
     RoundRecord,
@@ -88,7 +89,9 @@ class Journal:
         self._now = now
         self._since: float | None = None
         self._dirty = asyncio.Event()
-        self._told = self._told_weight = self._told_scaled = self._told_failing = self._told_untaken = False
+        self._told = self._told_weight = self._told_scaled = self._told_failing = False
+        self._hindered: set[type] = set()
+        """What hinders this computer, and was told."""
         self._failing_since = 0.0
         self._failures = 0
         self.receipts = ReceiptLog(receipts)
@@ -135,13 +138,14 @@ class Journal:
         """Note what a participant reports, of `core.swarm.words.orders`, or a receipt; other events are passed over."""
         match event:
             case RoundRecord(name=name, missing=missing):
-                self._failures, self._told_failing, self._told_untaken = 0, False, False
+                self._failures, self._told_failing = 0, False
+                self._hindered.discard(StateNotTaken)
                 self.board.recent = self._week.given(self.board.ledger.rows, self._now())
                 if missing:
                     self._notices.tell("warning", "round.partial", epoch=name.epoch, missing=len(missing))
             case ContributionCut():
                 self._tell_cut(event)
-            case RoundLost() | StateNotTaken():
+            case RoundLost() | StateNotTaken() | KeyElsewhere():
                 self._failed(event)
             case WorkNotKept(epoch=epoch):
                 self._notices.tell("warning", "round.left", epoch=epoch)
@@ -169,12 +173,15 @@ class Journal:
         self._memory = msgspec.structs.replace(known, decided=decisions.number, root=root)
         self._dirty.set()
 
-    def _failed(self, event: RoundLost | StateNotTaken) -> None:
-        """A round failed, or the disk refuses the others' state; of rounds only that all fail for a while is news."""
-        if isinstance(event, StateNotTaken):
-            if not self._told_untaken:
+    def _failed(self, event: RoundLost | StateNotTaken | KeyElsewhere) -> None:
+        """Tell once what hinders this computer; of rounds that fail only that all do, for a while, is news."""
+        if isinstance(event, KeyElsewhere | StateNotTaken):
+            known = type(event) in self._hindered
+            self._hindered.add(type(event))
+            if isinstance(event, KeyElsewhere) and not known:
+                self._notices.tell("problem", "engine.twin")
+            elif isinstance(event, StateNotTaken) and not known:
                 self._notices.add("problem", event.why)
-            self._told_untaken = True
             return
         _LOG.debug("a round failed: %s", event.reason)
         now = self._now()

@@ -14,7 +14,7 @@ from core.base.problems import NoSpace
 from core.control.notices import NoticeRing
 from core.engine.remembered.journal import GAP_S, SAVE_INTERVAL_S, Journal
 from core.ledger import receipts
-from core.swarm.words.orders import Changed, HeldoutLearned, RoundLost, RoundRecord, WorkNotKept
+from core.swarm.words.orders import Changed, HeldoutLearned, KeyElsewhere, RoundLost, RoundRecord, WorkNotKept
 from core.swarm.words.states import StateName
 from tests.unit.ledger.examples import PEERS, RELAY, receipt
 
@@ -144,3 +144,12 @@ def test_computer_that_sleeps_gives_no_time(tmp_path):
     kept.contributing(on=False)
     kept.save([])
     assert journal(tmp_path, NoticeRing(lambda: now[0])).contributed_s == kept.contributed_s
+
+
+def test_second_computer_with_the_own_key_is_told_once(tmp_path):
+    notices = NoticeRing(lambda: 5.0)
+    kept = journal(tmp_path, notices)
+    for _ in range(3):
+        kept.take(KeyElsewhere("", 0))
+    [told] = [notice.text for notice in notices.since(0)]
+    assert "with the key of this one" in told
