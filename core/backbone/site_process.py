@@ -10,7 +10,6 @@ import contextlib
 import importlib.util
 import logging
 import socket
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -27,7 +26,7 @@ from core.base.site.channel import ASK_BYTES_MAX, DeskAsk, SiteStart, framed
 from core.base.site.ways import LOOPBACK, WaysIn
 from core.net.listening import refusal
 from core.system.child_process import own_command
-from core.system.reports import end
+from core.system.reports import end, start
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
@@ -99,13 +98,8 @@ async def keep_site(address: SiteAddress, facts: SiteFacts, now: Callable[[], fl
 
 
 async def _run_once(address: SiteAddress, facts: SiteFacts, now: Callable[[], float]) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *own_command("site", "core.site"),
-        *(address.host, str(address.port), str(facts.copies), *facts.model_command),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    )
+    words = (address.host, str(address.port), str(facts.copies), *facts.model_command)
+    process = await start([*own_command("site", "core.site"), *words])
     assert process.stdin is not None
     assert process.stdout is not None
     ways = WaysFile(facts.folder)

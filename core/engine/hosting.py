@@ -7,8 +7,6 @@ program of `potluck backbone`, a child of the engine: it ends with it, and begin
 import asyncio
 import contextlib
 import logging
-import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
@@ -28,7 +26,7 @@ from core.net.router.portmap import Mapped, PortMap, known_searches
 from core.storage.paths import Home
 from core.system.atomic_files import write_atomic
 from core.system.child_process import open_log, own_command
-from core.system.reports import LINE_BYTES_MAX, end
+from core.system.reports import LINE_BYTES_MAX, end, start
 from core.system.restarts import Restarts
 
 _LOG = logging.getLogger(__name__)
@@ -89,21 +87,10 @@ class Hosting:
 
     async def _run(self, charter: Path) -> None:
         """Run the backbone until it ends, and note what it says."""
-        words = ["backbone", "--charter", str(charter), "--averaging-memory", "0"]
+        words = ["backbone", "--charter", str(charter), "--averaging-memory", "0", "--with-parent", "--json"]
         words += [word for each in present_hosts(read_ports(charter).hosts) for word in ("--host", each)]
         with open_log(self._home.logs / "backbone.log") as log:
-            process = await asyncio.create_subprocess_exec(
-                *own_command(),
-                *words,
-                "--with-parent",
-                "--json",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=LINE_BYTES_MAX,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-                start_new_session=os.name != "nt",
-            )
+            process = await start([*own_command(), *words], log=log, apart=True)
         opening: asyncio.Task[None] | None = None
         try:
             assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""A child process that reports on its work in lines of JSON."""
+"""Child processes that are spoken to by pipes, and those that report on their work in lines of JSON."""
 
 import asyncio
 import contextlib
@@ -73,16 +73,8 @@ async def reports(
         log: Where its errors go; None: to this process's own.
         secrets: Credentials, which the child finds in the variable `SECRETS`; a command line is there for all to read.
     """
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=log,
-        env={**os.environ, SECRETS: json.dumps(dict(secrets))} if secrets else None,
-        limit=LINE_BYTES_MAX,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        start_new_session=os.name != "nt",  # Ctrl-C reaches this process only
-    )
+    environ = {SECRETS: json.dumps(dict(secrets))} if secrets else {}
+    process = await start(command, log=log, environ=environ, apart=True)
     try:
         yield _lines(process, events)
     except BaseException:
@@ -136,6 +128,38 @@ def _report(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return said if isinstance(said, dict) else {}
+
+
+async def start(
+    command: Sequence[str],
+    *,
+    log: BinaryIO | int | None = None,
+    environ: Mapping[str, str] = MappingProxyType({}),
+    line_bytes_max: int = LINE_BYTES_MAX,
+    apart: bool = False,
+) -> asyncio.subprocess.Process:
+    """Start a child with a pipe to its standard input, whose end ends it, and one from its output; it has no window.
+
+    Args:
+        command: The program and its arguments.
+        log: Where its errors go; None: to this process's own.
+        environ: Variables that it has beside this process's, or in their place.
+        line_bytes_max: Upper bound on a line of its output.
+        apart: Whether Ctrl-C reaches this process only.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=log,
+        env={**os.environ, **environ},
+        limit=line_bytes_max,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        start_new_session=apart and os.name != "nt",
+    )
 
 
 async def end(process: asyncio.subprocess.Process, *, patience_s: float = END_S) -> None:

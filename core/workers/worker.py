@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -14,6 +12,7 @@ from core.base.problems import UserProblem, WireProblem, WorkerProblem
 from core.base.work import Frame
 from core.system.atomic_files import scarcity_of
 from core.system.child_process import open_log, own_command
+from core.system.reports import start
 from core.workers.expert_frames import ExpertsReady
 from core.workers.frames import (
     LENGTH_BYTES,
@@ -112,14 +111,7 @@ class Worker(Generic[F]):
     async def _started(self) -> asyncio.subprocess.Process:
         with open_log(self._log) as log:
             try:
-                return await asyncio.create_subprocess_exec(
-                    *self._command,
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=log,
-                    env={**os.environ, "PYTHONUNBUFFERED": "1"},
-                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-                )
+                return await start(self._command, log=log, environ={"PYTHONUNBUFFERED": "1"})
             except OSError as error:
                 gone = isinstance(error, FileNotFoundError | NotADirectoryError)
                 hint = "If Potluck was removed or moved, install it again." if gone else ""

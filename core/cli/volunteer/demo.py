@@ -23,7 +23,7 @@ from core.storage.paths import Home
 from core.system.atomic_files import make_directory
 from core.system.child_process import open_log, own_command
 from core.system.parent_watch import stop_on_signals
-from core.system.reports import end
+from core.system.reports import end, start
 
 EXIT_APART = 1
 START_TIMEOUT_S = 60.0
@@ -140,17 +140,9 @@ def _running_elsewhere(home: Home) -> bool:
 
 async def _start(run: DemoRun) -> asyncio.subprocess.Process:
     """Start the engine, which ends with this process, in a session of its own so that Ctrl-C reaches only this one."""
+    command = [*own_command(), *engine_arguments(run.home, run.options), "--with-parent", "--json"]
     with open_log(run.home.logs / "engine.log") as log:
-        return await asyncio.create_subprocess_exec(
-            *own_command(),
-            *engine_arguments(run.home, run.options),
-            "--with-parent",
-            "--json",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            start_new_session=os.name != "nt",
-        )
+        return await start(command, log=log, apart=True)
 
 
 async def _watch(run: DemoRun, process: asyncio.subprocess.Process) -> DemoDone:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +15,7 @@ import msgspec
 from core.schedule.sensed import RuleNames, Sensed
 from core.schedule.senses.findings import KEPT_S
 from core.system.child_process import open_log, own_command
-from core.system.reports import end
+from core.system.reports import end, start
 from core.system.restarts import Restarts
 
 LINE_BYTES_MAX: Final = 512 * 1024
@@ -95,14 +94,7 @@ class SensesChild:
 
     async def _run_once(self) -> None:
         with open_log(self._log) as log:
-            process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                limit=LINE_BYTES_MAX,
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            process = await start(self._command, log=log, line_bytes_max=LINE_BYTES_MAX)
         self._process = process
         self._say_names()
         try:
