@@ -22,12 +22,16 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from core.base.ids import PeerId
+from core.base.problems import WireProblem
 from core.base.signing import KeyPair
 from core.net.identity.passes import PassVerifier
 
 # X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against this program's clock, which knows how far
 # the system's clock is off, and with the tolerance that the collaboration grants.
 NO_CHECK_TIME = 0x200000
+OWED_BYTES_MAX = 1024
+"""Bytes of its own answers that TLS may keep until something is written.  Each request for new keys (RFC 8446, section
+4.6.3) makes one of 27 bytes, and nothing is written to a side that reads nothing."""
 
 
 class Credentials:
@@ -159,6 +163,7 @@ class SecureChannel:
 
         Raises:
             ssl.SSLError: the bytes are not the other side's.
+            WireProblem: the other side asks for new keys without end.
         """
         filled = 0
         try:
@@ -169,6 +174,8 @@ class SecureChannel:
                 filled += count
         except ssl.SSLWantReadError:
             pass
+        if self._outgoing.pending > OWED_BYTES_MAX:
+            raise WireProblem("requests for new keys without end")
         return filled, False
 
     def say_goodbye(self) -> None:
