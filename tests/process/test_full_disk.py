@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from core.net.identity.issuers import Issuers
 from core.storage.paths import Home
+from tests.process.net_people import AUTHORITY, Peer, Say, admission_of, in_loop
 from tests.process.small_disk import fill, small_disk
 from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, found, start
 from tests.process.test_bad_input import refused, trains
@@ -29,6 +32,27 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         if not mounted:
             pytest.skip("needs the right to mount a file system")
         yield tmp_path / "disk"
+
+
+def test_host_goes_on_where_no_pass_can_be_written(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @in_loop
+    async def run() -> None:
+        async with Peer("anna") as anna, Peer("ben") as ben:
+            anna.knows(ben)
+            before, now = anna.host.pass_der, anna.clock.now()
+            issuers = anna.host.passes.issuers
+            monkeypatch.setattr(tempfile, "tempdir", str(disk))
+            fill(disk / "ballast")
+            anna.host.renew(admission_of("anna", now=now + 60).pass_der)
+            assert anna.host.pass_der == before
+            anna.host.passes.issuers = Issuers(AUTHORITY.id, issuers.manifest_id, {ben.id: now + 60})
+            anna.say(ben, Say("hello"))
+            await ben.book.until(lambda book: book.heard)
+            (disk / "ballast").unlink()
+            anna.host.renew(admission_of("anna", now=now + 60).pass_der)
+            assert anna.host.pass_der != before
+
+    run()
 
 
 FULL_S = 300.0 if os.environ.get("POTLUCK_LONG") else 15.0

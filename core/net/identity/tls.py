@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from core.base.ids import PeerId
 from core.base.problems import WireProblem
 from core.base.signing import KeyPair
+from core.net.identity.issuers import Issuers
 from core.net.identity.passes import PassVerifier
 
 # X509_V_FLAGNO_CHECK_TIME: a pass's time is checked by `verify_pass` against this program's clock, which knows how far
@@ -54,11 +55,15 @@ class Credentials:
         return self._keys.peer_id
 
     def renew(self, pass_der: bytes) -> None:
-        """Use another pass for connections from now on."""
-        self.pass_der = pass_der
-        self._issuers = self._passes.issuers
-        self._server = self._context(ssl.PROTOCOL_TLS_SERVER)
-        self._client = self._context(ssl.PROTOCOL_TLS_CLIENT)
+        """Use another pass for connections from now on.
+
+        Raises:
+            OSError: it cannot be shown, such as with a full disk; then the one before is used on.
+        """
+        issuers = self._passes.issuers
+        server = self._context(ssl.PROTOCOL_TLS_SERVER, pass_der, issuers)
+        self._client = self._context(ssl.PROTOCOL_TLS_CLIENT, pass_der, issuers)
+        self._server, self.pass_der, self._issuers = server, pass_der, issuers
 
     def wrap(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *, server_side: bool) -> ssl.SSLObject:
         """One side of a new connection, over buffers in memory.
@@ -69,17 +74,18 @@ class Credentials:
             server_side: Whether this peer was called.
         """
         if self._issuers != self._passes.issuers:
-            self.renew(self.pass_der)
+            with contextlib.suppress(OSError):  # the next connection tries again
+                self.renew(self.pass_der)
         context = self._server if server_side else self._client
         return context.wrap_bio(incoming, outgoing, server_side=server_side)
 
-    def _context(self, protocol: int) -> ssl.SSLContext:
+    def _context(self, protocol: int, pass_der: bytes, issuers: Issuers) -> ssl.SSLContext:
         context = _modern(protocol)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags = ssl.VerifyFlags(context.verify_flags | NO_CHECK_TIME)
-        context.load_verify_locations(cadata=self._issuers.anchors)
-        show_pass(context, self._keys, self.pass_der)
+        context.load_verify_locations(cadata=issuers.anchors)
+        show_pass(context, self._keys, pass_der)
         return context
 
 
