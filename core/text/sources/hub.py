@@ -8,6 +8,7 @@ of the network is asked through `core.text.sources.web`.
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -126,8 +127,9 @@ class HubFiles:
 
 
 def web_of_hub(address: str, access: Access) -> Web:
-    """Asks the hub for a data set, with the token that is kept for it."""
-    return Web(_hub(), access, headers=authorization(access.secrets.get(secret_name(address), "")))
+    """Asks the hub for a data set, with its token; the person has named what is asked in the hub's place."""
+    headers = authorization(access.secrets.get(secret_name(address), ""))
+    return Web(_hub(), replace(access, near=True), headers=headers)
 
 
 def resolved_url(address: str, revision: str, name: str) -> str:

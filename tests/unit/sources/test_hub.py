@@ -70,7 +70,7 @@ def card_of(*patterns: str, **fields: str) -> str:
 def test_a_split_of_a_data_set_is_read(a_hub: Site) -> None:
     assert texts(opened(config="en")) == ["one", "two"]
     assert texts(opened(config="en", split="test")) == ["three"]
-    source = opened(access=Access(secrets={"hf://datasets": "hf_token"}))
+    source = opened(access=Access(secrets={"hf://datasets": "hf_token"}, near=False))
     assert texts(source) == ["চার", "পাঁচ"]
     assert [left.name for left in source.listing().left_out] == ["data/bn/picture.png"]
     assert a_hub.asked[-1][2] == "Bearer hf_token"
