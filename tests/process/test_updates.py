@@ -3,9 +3,7 @@
 import contextlib
 import errno
 import os
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,8 +14,6 @@ from core.api.program_folder import PROGRAM, begin_again
 from core.base.problems import BadInput, Busy, NoSpace, UserProblem
 from core.cli.program import run
 from core.net.clock import Clock
-from core.system import atomic_files
-from core.updates import launcher
 from core.updates.getting import Updating, viewed
 from core.updates.source import UpdateSource
 from tests.process.publishing import UpdateWorld, update_world
@@ -25,10 +21,6 @@ from tests.process.small_disk import small_disk
 from tests.web_server import web_server
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(os.name == "nt", reason="versions are scripts of sh")]
-DIES = "import os, sys\nif 'engine' in sys.orig_argv: os._exit(1)\n"
-LACKS = "import sys\nif 'engine' in sys.orig_argv: sys.modules['cryptography'] = None\n"
-"""An engine finds a library missing, as in an incomplete package; a program that only says its version does not."""
-HANGS = "import sys, time\nif 'engine' in sys.orig_argv: time.sleep(600)\n"
 
 
 @pytest.fixture
@@ -217,44 +209,6 @@ def test_version_that_does_not_start_is_not_installed(world):
     assert not world.kept
 
 
-@pytest.mark.parametrize("how", [DIES, HANGS])
-def test_version_that_does_not_come_up_is_not_taken_again(world, monkeypatch, capfd, how):
-    monkeypatch.setattr(launcher, "UP_S", 1.0)
-    world.publish("0.2.0", more=how)
-    world.look()
-    folder = world.program.folder
-    assert launcher.launched(folder, "potluck", ["engine", "--home", str(world.folder / "home")]) is None
-    assert "Version 0.2.0 did not start, so the one before it runs." in capfd.readouterr().err
-    assert world.program.newest == "0.1.0"
-    view = world.look()
-    assert (view.state, view.back_from) == ("current", "0.2.0")
-    assert "0.2.0" not in world.kept
-    world.publish("0.3.0")
-    assert world.look().version == "0.3.0"
-
-
-def test_version_that_lacks_a_library_is_not_taken_again(world, capfd):
-    world.publish("0.2.0", more=LACKS)
-    world.look()
-    words = ["engine", "--home", str(world.folder / "home")]
-    assert launcher.launched(world.program.folder, "potluck", words) is None
-    assert "This command needs cryptography" in capfd.readouterr().err
-    assert world.program.is_bad("0.2.0")
-
-
-def test_version_that_a_person_ends_is_not_bad(world):
-    world.publish("0.2.0", more=HANGS)
-    world.look()
-    command = [str(world.program.folder / "potluck"), "engine", "--home", str(world.folder / "home")]
-    with subprocess.Popen(command, env={**os.environ, **world.environment}) as started:
-        while not (world.program.versions / "0.2.0.trying").exists():
-            time.sleep(0.02)
-        time.sleep(0.3)
-        started.send_signal(signal.SIGTERM)
-        started.wait(10)
-    assert world.program.newest == "0.2.0"
-
-
 def test_archive_that_leads_elsewhere_is_refused(world):
     folder = world.lay_out(world.folder / "evil", "0.2.0")
     (folder / "out").symlink_to("/etc")
@@ -263,30 +217,6 @@ def test_archive_that_leads_elsewhere_is_refused(world):
     with pytest.raises(UserProblem, match="cannot be unpacked"):
         world.look()
     assert not world.kept
-
-
-def test_unpacked_files_are_private_and_old_versions_go(world):
-    for number in range(2, 6):
-        world.publish(f"0.{number}.0")
-        world.look()
-    assert world.kept == {"0.5.0", "0.4.0"}
-    assert (world.program.path("0.5.0") / "potluck").stat().st_mode & 0o777 == 0o755
-    assert atomic_files.read_bounded(world.program.room / "memory.json", 10_000)
-    assert sys.executable in (world.program.path("0.5.0") / "potluck").read_text()
-
-
-@pytest.mark.parametrize("harm", ["gone", "torn"])
-def test_program_goes_back_from_a_version_whose_program_is_lost(world, capfd, harm):
-    world.publish("0.2.0")
-    world.look()
-    (world.program.versions / "0.2.0.up").touch()
-    program = world.program.path("0.2.0") / "potluck"
-    program.write_bytes(b"")  # as a power cut leaves it
-    if harm == "gone":
-        program.unlink()
-    assert launcher.launched(world.program.folder, "potluck", ["status"]) is None
-    assert "Version 0.2.0 did not start" in capfd.readouterr().err
-    assert world.program.newest == "0.1.0"
 
 
 def test_what_is_left_of_another_version_goes(world, monkeypatch):
