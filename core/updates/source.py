@@ -16,7 +16,7 @@ import urllib3
 from tuf.api import exceptions as tuf
 from tuf.ngclient.fetcher import FetcherInterface
 from tuf.ngclient.updater import Updater
-from urllib3.util import make_headers, parse_url
+from urllib3.util import Url, make_headers, parse_url
 
 from core.api.program_folder import ROOT_KEYS, ProgramFolder
 from core.base.problems import BadInput, NotTrusted, Problem, UserProblem
@@ -174,8 +174,19 @@ class UpdateFetcher(FetcherInterface):
 
 
 def _pool(url: str) -> urllib3.PoolManager:
-    """What connects to an address, through a proxy where one is named for it."""
+    """What connects to an address, through a proxy where one is named for it.
+
+    From https a redirection leads to https only: whoever has got hold of the web server could otherwise have all
+    computers call their routers, and what trusts their own computer.
+    """
     parts = parse_url(url)
+    pool = _manager(parts)
+    if parts.scheme == "https":
+        pool.key_fn_by_scheme = {parts.scheme: pool.key_fn_by_scheme[parts.scheme]}
+    return pool
+
+
+def _manager(parts: Url) -> urllib3.PoolManager:
     proxies = getproxies()
     proxy = proxies.get(parts.scheme or "") or proxies.get("all")
     if not proxy or proxy_bypass(parts.host or ""):

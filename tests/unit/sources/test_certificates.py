@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from tuf.api.exceptions import DownloadError
 
 from core.api.data_state import DataCode, why_stalled
 from core.base.data_source import DataSource
@@ -21,6 +22,7 @@ from core.joining.sign_in import PageProblem, begin
 from core.text.sources.opening import open_source
 from core.text.sources.source import Access, SourceStalled
 from core.text.sources.texts import problem_of_trouble
+from core.updates.source import UpdateFetcher
 from tests.web_server import web_server
 
 HERE = x509.IPAddress(ip_address("127.0.0.1"))
@@ -154,3 +156,16 @@ def test_page_whose_certificate_has_ended_signs_nobody_in(authority: Authority) 
         with pytest.raises(PageProblem, match="cannot prove that it is the one that its address names"):
             asyncio.run(begin(site.url, device="laptop"))
         assert not site.asked
+
+
+def test_updates_are_led_from_https_nowhere_else(authority: Authority, tmp_path: Path) -> None:
+    def got(address: str) -> bytes:
+        with UpdateFetcher(tmp_path, lambda *_: None).download_file(address, 100) as file:
+            return file.read()
+
+    with web_server({"/a": b"a"}) as router, web_server({"/a": b"a"}, tls=authority.server(HERE)) as site:
+        site.moved = {"/home": f"{router.url}/a", "/there": f"{site.url}/a"}
+        with pytest.raises(DownloadError):
+            got(f"{site.url}/home")
+        assert router.asked == []
+        assert got(f"{site.url}/there") == b"a"
