@@ -135,7 +135,11 @@ class ProgramFolder:
 
     def tidy(self) -> None:
         """Delete versions that no start takes any more, and what was begun; what is in use goes the next time."""
-        stays = {VERSION, *self._running(), *[one for one in self.there() if not self.is_bad(one)][:KEPT]}
+        stays = {
+            VERSION,
+            *running_in(self.versions.resolve()),
+            *[one for one in self.there() if not self.is_bad(one)][:KEPT],
+        }
         for found in list(self.versions.iterdir()) if self.versions.is_dir() else ():
             torn = found.name.startswith((".new-", ".old-"))
             if torn or (found.is_dir() and found.name not in stays):
@@ -143,17 +147,17 @@ class ProgramFolder:
                     old = found.rename(found.with_name(f".old-{os.urandom(4).hex()}"))
                     shutil.rmtree(old)
 
-    def _running(self) -> set[str]:
-        """Versions of which a program runs: an engine waits long for the end of its round, or for its person."""
-        import psutil  # noqa: PLC0415 - only who looks for updates needs it
-
-        programs = (each.info["exe"] for each in psutil.process_iter(["exe"]))
-        places = (Path(program) for program in programs if program)
-        versions = self.versions.resolve()
-        return {place.relative_to(versions).parts[0] for place in places if place.is_relative_to(versions)}
-
     def _mark(self, version: str, mark: str) -> Path:
         return self.versions / f"{version}{mark}"
+
+
+def running_in(versions: Path) -> set[str]:
+    """Versions of which a program runs: an engine waits long for the end of its round, or for its person."""
+    import psutil  # noqa: PLC0415 - only who looks for updates needs it
+
+    programs = (each.info["exe"] for each in psutil.process_iter(["exe"]))
+    places = (Path(program) for program in programs if program)
+    return {place.relative_to(versions).parts[0] for place in places if place.is_relative_to(versions)}
 
 
 def came_up() -> None:
