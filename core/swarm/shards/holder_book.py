@@ -1,18 +1,24 @@
 """Who holds which shard, as far as it was told or seen, and of which there are the fewest copies."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from random import Random
+from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
+from random import Random
+from typing import TYPE_CHECKING
+
+from core.base.arrays import np
 from core.base.ids import PeerId
 from core.swarm.shards.holdings import RANGE
 from core.swarm.shards.names import ShardName
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def _set_bits(bits: int) -> Iterator[int]:
-    """The places of a number's set bits, from the lowest."""
-    while bits:
-        yield (bits & -bits).bit_length() - 1
-        bits &= bits - 1
+
+def _ones(bits: int) -> NDArray[np.int8]:
+    """A number's bits, the lowest first; shape (RANGE,)."""
+    octets = np.frombuffer(bits.to_bytes(RANGE // 8, "little"), np.uint8)
+    return np.unpackbits(octets, bitorder="little").view(np.int8)
 
 
 class HolderBook:
@@ -23,7 +29,7 @@ class HolderBook:
     """
 
     def __init__(self, shards: Mapping[int, int]) -> None:
-        self._counts = {source: [0] * count for source, count in shards.items()}
+        self._counts = {source: np.zeros(count, np.int32) for source, count in shards.items()}
         self._told: dict[tuple[int, int], dict[PeerId, tuple[int, float]]] = {}
         """By source and range: each holder's bitmap, and until when it holds, unix seconds."""
 
@@ -43,11 +49,9 @@ class HolderBook:
         before, _ = told.pop(peer, (0, 0.0))
         if bits:
             told[peer] = bits, until
-        counts = self._counts[source]
-        for bit in _set_bits(bits & ~before):
-            counts[place * RANGE + bit] += 1
-        for bit in _set_bits(before & ~bits):
-            counts[place * RANGE + bit] -= 1
+        if bits != before:
+            counts = self._counts[source][place * RANGE : (place + 1) * RANGE]
+            counts += (_ones(bits) - _ones(before))[: counts.size]
 
     def told(self, source: int, place: int) -> Collection[PeerId]:
         """The holders of a range that are known now."""
@@ -72,7 +76,7 @@ class HolderBook:
 
     def count(self, name: ShardName) -> int:
         """Number of other peers that hold a shard."""
-        return self._counts[name.source][name.number]
+        return int(self._counts[name.source][name.number])
 
     def holders(self, name: ShardName) -> list[PeerId]:
         """Other peers that hold a shard, in an order that says nothing."""
