@@ -48,6 +48,8 @@ that would reduce a plan may spare as many, or one where they are few."""
 
 BROUGHT_FACTOR: Final = 2.0
 """Times what its samples speak for that a member's word about its speed is believed."""
+SLOWEST_PER_S: Final = 1e-6
+"""Samples a second that a member computes at least: one in eleven days."""
 SHARE_CHUNKS: Final = 32
 """Number of chunks that an average share has at least where links send at the plan's rates.  The last one is on its
 way twice, as a part and as a mean: 8 members at 20 to 80 Mbit/s take 1.20 plans with 9 chunks, 1.08 with 34."""

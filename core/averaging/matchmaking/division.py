@@ -7,7 +7,7 @@ from core.averaging.balance.portions import best_portions
 from core.averaging.balance.shares import apportion
 from core.averaging.balance.solver import AS_SHORT, check_balance, round_seconds, share_chunks
 from core.averaging.balance.traffic import Line, PairLimits, Work, fleet
-from core.averaging.matchmaking import BROUGHT_FACTOR, SLOWER_TOLERANCE
+from core.averaging.matchmaking import BROUGHT_FACTOR, SLOWER_TOLERANCE, SLOWEST_PER_S
 from core.averaging.plan import WHOLE_PORTION, Member, Plan, Rates
 from core.base.problems import RemoteProblem
 from core.codecs.registry import number_bytes
@@ -47,9 +47,11 @@ def speeds_of(members: Sequence[Member]) -> list[float]:
 
     All count their samples since the same step.  So the samples that a member brings, over the seconds in which the
     middle member has computed its own, bound the speed that it may claim, times `BROUGHT_FACTOR`.  And no member counts
-    for more than all others together, so no claim makes their contributions superfluous.
+    for more than all others together, so no claim makes their contributions superfluous.  What is less than
+    `SLOWEST_PER_S` tells nothing: the middle one of few would make everybody so slow that no solver can divide by it.
     """
-    words = [member.samples_per_s if member.samples else 0.0 for member in members]
+    said = [member.samples_per_s if member.samples else 0.0 for member in members]
+    words = [word if word >= SLOWEST_PER_S else 0.0 for word in said]
     since_s = sorted(member.samples / word for member, word in zip(members, words, strict=True) if word > 0)
     if not since_s:
         return words

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.averaging.matchmaking import BROUGHT_FACTOR
-from core.averaging.matchmaking.division import divide, speeds_of
+from core.averaging.matchmaking.division import check_shares, divide, speeds_of
 from core.averaging.plan import Member, Rates
 from tests.unit.averaging.pump import make_plan, peer_ids
 
@@ -46,3 +46,15 @@ def test_boaster_pushes_no_contribution_out_of_the_mean() -> None:
     plan = make_plan([1] * 4, 4 * MEGA, chunk_numel=4 * MEGA // 64)
     plan = msgspec.structs.replace(plan, members=tuple(group), lines=(Rates(MEGA, MEGA),) * 4)
     assert divide(plan, target_samples=1200)[1] == (), "all give all"
+
+
+@pytest.mark.parametrize("speeds", [(5.0, 1e-200), (5.0, 0.0, 1e-200), (5.0, 5.0, 1e-200, 1e-200), (5e-324, 1e-310)])
+def test_member_that_computes_next_to_nothing_ends_no_leader(speeds: tuple[float, ...]) -> None:
+    """The leader divided by its square, in its own timer: its process ended."""
+    group = members(*((2048, speed) for speed in speeds))
+    plan = make_plan([1] * len(group), MEGA, chunk_numel=4096)
+    lines = tuple(Rates(MEGA * (1 + place), MEGA) for place in range(len(group)))
+    plan = msgspec.structs.replace(plan, members=tuple(group), lines=lines)
+    chunks, portions = divide(plan, target_samples=4096, overlaps=False)
+    divided = msgspec.structs.replace(plan, chunks=chunks, portions=portions)
+    check_shares(divided, target_samples=4096, overlaps=False)
