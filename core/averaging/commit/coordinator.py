@@ -87,7 +87,7 @@ class Coordinator:
         """Do what follows from all that is known, and from the time."""
         self._watch(now)
         standing, reports = self.standing, self.reports
-        if not reports.needing or not quorum(self._shares, reports.live):
+        if not quorum(self._shares, reports.live):
             standing.advance(Cue.TOO_FEW)
         if standing.phase is Phase.TAKING_OVER and reports.live <= reports.of.keys():
             self._settle()

@@ -160,7 +160,7 @@ class Fingerprints:
         words = {member: word for member, word in enumerate(commit.told) if word[0]}
         sound = proof.sound(self.bits(commit), words) if words.keys() <= shares.receivers else {}
         voted = self._vote is not None and self._vote.nonces == commit.nonces
-        enough = quorum(shares, frozenset(sound) | (shares.everybody - shares.receivers))
+        enough = quorum(shares, frozenset(sound))
         return len(sound) == len(words) and enough and (me in sound or not voted) and not proof.doubts(sound)
 
     def _on_what_is_here(self, nonces: Sequence[bytes], *, by: int) -> Vote | None:

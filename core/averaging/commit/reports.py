@@ -16,11 +16,12 @@ def coordinators(shares: ShareMap) -> list[int]:
 
 
 def quorum(shares: ShareMap, live: Members) -> bool:
-    """Whether these members may commit: more than half, or exactly half with the first coordinator.
+    """Whether these may commit: more than half of the members that need the mean, or half with the first coordinator.
 
-    Two sides of a broken network can then not both end the round with different means.
+    Two sides of a broken network can then not both end the round with different means.  Helpers count for nothing:
+    they hold no means, and whoever has passes can bring as many as there are members.
     """
-    twice, members = 2 * len(live), len(shares.everybody)
+    twice, members = 2 * len(live & shares.receivers), len(shares.receivers)
     return twice > members or (twice == members and coordinators(shares)[0] in live)
 
 
@@ -137,8 +138,8 @@ class Reports:
         keys = [self.of[m].nonces for m in sorted(voted) if len(self.of[m].nonces) == len(self.shares.counts)]
         fitting = [key for key in keys if all(key[m] == self.of[m].nonce for m in self.needing & self.of.keys())]
         key = min(fitting, key=lambda key: sum(map(bool, key)), default=())  # it lacks those gone since
-        # Members that have not been heard, and helpers, may have voted for all that is known.
-        return self.shares.everybody - (self.shares.receivers & self.of.keys() - voted), key
+        # Members that have not been heard may have voted for all that is known.
+        return self.shares.receivers - (self.of.keys() - voted), key
 
     def hopeless(self, now: float, *, wait_s: float) -> list[int]:
         """Shares that another member is to make: their means do not come, and there is no holder to ask for them.

@@ -65,3 +65,24 @@ def test_mean_depends_on_neither_reducers_nor_order_of_arrival(codec: str) -> No
     rows = [Round(p, seed=7).run().results[0].tobytes() for p in (plan, other)]
     round_ = Round(plan, seed=7, delay_s=(0.0, 0.3)).run()
     assert len({*rows, *(row.tobytes() for row in round_.results)}) == 1
+
+
+def test_helpers_that_fall_silent_cost_nobody_the_round() -> None:
+    """More helpers than trainers: of one house, or of one person with as many passes."""
+    trainers, helpers = range(3), range(3, 7)
+    plan = make_plan([5] * 3 + [0] * 4, 16 * 70)
+    rows = [*plan.members[:3], *(msgspec.structs.replace(row, receives=False) for row in plan.members[3:])]
+    leaders = (*trainers, *helpers)
+    plan = msgspec.structs.replace(plan, members=tuple(rows), leaders=leaders)
+    round_ = Round(plan)
+    for place in helpers:
+        work = RoundInput(None, None, CODECS[plan.codec])
+        round_.machines[plan.peers[place]] = Butterfly(plan.peers[place], plan, work, trace=Trace())
+    round_.pump.run(until=round_.pump.now + 0.01)
+    round_.pump.frozen |= {plan.peers[place] for place in helpers}
+    round_.pump.run()
+    expected = np.average(round_.before[:3].astype(np.float64), axis=0)
+    for place in trainers:
+        [end] = round_.pump.events[plan.peers[place]]
+        assert isinstance(end, RoundFinished)
+        np.testing.assert_allclose(round_.results[place], expected, rtol=0, atol=1e-6)
