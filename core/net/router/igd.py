@@ -12,6 +12,8 @@ from core.net.router.nat_pmp import GrantedMapping, MappingRequest, NoMapping
 SEARCH_S: Final = 2
 """Seconds that routers may take to answer the search."""
 CALL_S: Final = 5
+DEVICE_S: Final = 10
+"""Seconds for the description of a device and of all its services, of which it may name a thousand slow ones."""
 FOUND_MAX: Final = 8
 """Number of devices of which the description is fetched; any host of the network may claim to be a router."""
 DESCRIPTION: Final = "Potluck"
@@ -107,9 +109,10 @@ async def find_igd(own_host: str, *, target: tuple[str, int] | None = None) -> I
         host = urllib.parse.urlsplit(location).hostname or ""
         try:
             factory = UpnpFactory(OneHost(host, timeout_s=CALL_S), non_strict=True)
-            device = await factory.async_create_device(location)
+            async with asyncio.timeout(DEVICE_S):
+                device = await factory.async_create_device(location)
             return Igd(IgdDevice(device, None), own_host)
-        except (UpnpError, TimeoutError, ValueError):
+        except (UpnpError, TimeoutError, ValueError, RecursionError):  # devices within devices, without end
             continue
     raise NoMapping(NO_ROUTER)
 

@@ -149,6 +149,9 @@ class Router(asyncio.DatagramProtocol):
         app.router.add_post("/control", self._control)
         app.router.add_get("/elsewhere", _elsewhere)
         app.router.add_get("/endless", _endless)
+        app.router.add_get("/deep", _deep)
+        app.router.add_get("/slow", _slow)
+        app.router.add_get("/late.xml", _late)
         runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -212,6 +215,22 @@ async def _endless(request: web.Request) -> web.StreamResponse:
         while True:
             await response.write(b" " * 65536)
     return response
+
+
+async def _deep(_: web.Request) -> web.Response:
+    device = ROOT[ROOT.index("<device>") : ROOT.index("<device>", ROOT.index("<device>") + 1)]
+    head, end = ROOT[: ROOT.index("<device>")], "</deviceList></device>"
+    return web.Response(text=f"{head}{device * 1000}{end * 1000}</root>", content_type="text/xml")
+
+
+async def _slow(_: web.Request) -> web.Response:
+    service = ROOT[ROOT.index("<service>") : ROOT.index("</serviceList>")].replace("/scpd.xml", "/late.xml")
+    return web.Response(text=ROOT.replace("</serviceList>", f"{service * 10}</serviceList>"), content_type="text/xml")
+
+
+async def _late(request: web.Request) -> web.Response:
+    await asyncio.sleep(0.1)
+    return await _description(request)
 
 
 async def _description(_: web.Request) -> web.Response:

@@ -188,10 +188,13 @@ async def test_a_upnp_router_that_refuses():
         "http://[",
         "http://127.0.0.1:PORT/elsewhere",
         "http://127.0.0.1:PORT/endless",
+        "http://127.0.0.1:PORT/deep",
+        "http://127.0.0.1:PORT/slow",
     ],
 )
 @in_loop
-async def test_a_description_elsewhere_or_nowhere_is_no_router(location):
+async def test_a_description_elsewhere_or_nowhere_is_no_router(location, monkeypatch):
+    monkeypatch.setattr(igd, "DEVICE_S", 0.5, raising=False)
     async with Router().open(location=location) as port:
         with pytest.raises(NoMapping, match="no router"):
             await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
