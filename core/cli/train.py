@@ -15,8 +15,7 @@ from core.api.numbers import amount, per_hundred
 from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
 from core.base.problems import BadInput, Busy, WorkerProblem, printable
-from core.cli.organiser.changes import changes_of
-from core.cli.organiser.recipes import Chosen, alone
+from core.cli.organiser.recipes import Chosen, alone, changes_of
 from core.cli.printing.say import say_json
 from core.engine.founding import Prepared, check, found
 from core.engine.text.data_watch import words_of

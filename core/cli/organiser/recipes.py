@@ -5,21 +5,22 @@ import asyncio
 import os
 import sys
 import tempfile
+import tomllib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from core.api.numbers import amount, lasting, speed, volume
 from core.backbone.charter import Charter
 from core.base.manifest import Number
-from core.base.problems import BadInput, WorkerProblem
+from core.base.problems import BadInput, WorkerProblem, quoted
 from core.base.recipe import Recipe
-from core.cli.organiser.changes import changes_of
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.parsing.quantities import read_rate
 from core.cli.printing.say import say_json
@@ -43,6 +44,7 @@ EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
 """Events that `core.training.programs.alone` reports."""
 HOUR_S = 3600.0
 MONTH_HOURS = 730.0
+RUNS_MAX: Final = 16
 MEASURING = "Measuring a few batches of the real model"
 
 
@@ -227,3 +229,40 @@ async def alone(
 def _threads() -> int:
     """All but one."""
     return max(1, (os.cpu_count() or 1) - 1)
+
+
+def changes_of(args: argparse.Namespace) -> list[Mapping[str, Number]]:
+    """All combinations of the values that `--set` and `--seed` put in the place of a recipe's; an empty one without any.
+
+    For example: `--set optimizer.learning_rate=0.001,0.002`.
+
+    Raises:
+        BadInput: an option cannot be read, or names too many values.
+    """
+    values: dict[str, list[Number]] = {}
+    for words in args.set:
+        key, mark, said = words.partition("=")
+        found = _values(said)
+        if not (key.strip() and mark and found):
+            message = "--set {words} sets nothing."
+            raise BadInput(message, quoted(words), hint="Write KEY=VALUE: --set optimizer.learning_rate=0.002")
+        values.setdefault(key.strip(), []).extend(found)
+    if args.seed is not None:
+        values.setdefault("seed", []).append(args.seed)
+    combined = [dict(zip(values, each, strict=True)) for each in product(*values.values())]
+    if len(combined) > RUNS_MAX:
+        raise BadInput(
+            "These are {count} runs; {most} are allowed.", len(combined), RUNS_MAX, hint="Name fewer values."
+        )
+    return list(combined)
+
+
+def _values(said: str) -> Sequence[Number]:
+    """Values as TOML has them, with commas between; words need no quotes."""
+    try:
+        found: list[Any] = tomllib.loads(f"values = [{said}]")["values"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return [word.strip() for word in said.split(",")]
+    if all(isinstance(value, int | float | str) for value in found):
+        return found
+    return [said]
