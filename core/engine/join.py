@@ -16,8 +16,8 @@ from core.engine.installation import Installation
 from core.engine.remembered.collaborations import Collaborations
 from core.engine.session import VolunteerSession
 from core.joining.join import Joining
+from core.joining.look import check_source
 from core.joining.silence import asked_in_vain
-from core.joining.source import check_source
 from core.system.atomic_files import make_directory
 
 

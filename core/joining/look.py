@@ -1,8 +1,9 @@
-"""A look at what a link leads to, before anybody joins: nothing is kept, and no pass is asked for."""
+"""A look at what a link leads to, before anybody joins: nothing is kept, no pass is asked for, no folder is read."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import aiohttp
@@ -20,7 +21,7 @@ from core.backbone.desk_messages import (
 from core.backbone.link import Link
 from core.backbone.support import FoundedEarlier, check_manifest
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, RemoteProblem, Sentence, WireProblem
+from core.base.problems import BadInput, NotTrusted, RemoteProblem, Sentence, WireProblem
 from core.base.wire import PROTOCOL, Schema
 from core.joining.introduction import (
     TIMEOUT_S,
@@ -174,3 +175,27 @@ async def site_of(session: aiohttp.ClientSession) -> str:
 async def _blob_bytes(session: aiohttp.ClientSession, name: str) -> int:
     async with session.head(f"/v1/blobs/{name}") as response:
         return response.content_length or 0
+
+
+def wanted_folder(manifest: Manifest) -> str:
+    """The folder or file of a volunteer's computer that a manifest names, the first of them; empty: none."""
+    return next((source.path for source in manifest.sources if source.path), "")
+
+
+def check_source(manifest: Manifest, allowed: Path | None) -> None:
+    """A manifest comes from a stranger: it reads nothing on this computer that the person has not named.
+
+    What the worst organiser gains: a sentence that names any text of up to 80 letters.
+
+    Args:
+        manifest: Manifest of the collaboration.
+        allowed: The folder that the person named, absolute; None: none.
+
+    Raises:
+        NotTrusted: it wants another folder.
+    """
+    for source in manifest.sources:
+        if source.path and (allowed is None or source.path != str(allowed)):
+            message = "This collaboration wants to read the folder {path} on this computer."
+            hint = "If you trust its organiser, allow it with --text and the folder's name."
+            raise NotTrusted(message, repr(source.path[:80]), hint=hint)

@@ -17,7 +17,7 @@ from core.base.problems import NotTrusted, RemoteProblem
 from core.base.signing import KeyPair
 from core.joining import join as joining
 from core.joining.join import Joining
-from core.joining.source import check_source
+from core.joining.look import check_source
 from core.net.clock import Clock
 from tests.process.swarm import CORE, ENVIRONMENT, collaboration, found
 

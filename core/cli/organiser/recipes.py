@@ -232,7 +232,7 @@ def _threads() -> int:
 
 
 def changes_of(args: argparse.Namespace) -> list[Mapping[str, Number]]:
-    """All combinations of the values that `--set` and `--seed` put in the place of a recipe's; an empty one without any.
+    """All combinations of the values that `--set` and `--seed` put in place of a recipe's; one without any, if none.
 
     For example: `--set optimizer.learning_rate=0.001,0.002`.
 

@@ -21,8 +21,7 @@ from core.cli.volunteer.joined import begin_again, called, how_to_start, tell
 from core.cli.volunteer.login import sign_in
 from core.engine.remembered.collaborations import Collaborations
 from core.engine.text.data_watch import source_views
-from core.joining.look import Invited, look
-from core.joining.source import wanted_folder
+from core.joining.look import Invited, look, wanted_folder
 from core.net.clock import Clock
 from core.storage.paths import Home
 from core.storage.settings import load_settings

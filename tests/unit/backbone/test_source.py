@@ -5,7 +5,7 @@ import pytest
 from core.base.data_source import DataSource
 from core.base.manifest import Manifest
 from core.base.problems import NotTrusted
-from core.joining.source import check_source, wanted_folder
+from core.joining.look import check_source, wanted_folder
 
 
 def manifest(*addresses: str) -> Manifest:
