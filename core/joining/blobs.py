@@ -69,23 +69,47 @@ def _is_there(path: Path) -> bool:
 
 
 async def _fetch(session: aiohttp.ClientSession, path: Path, bytes_max: int, piece_s: float | None) -> None:
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=SILENCE_S, sock_read=SILENCE_S)
     part = _Part(path, bytes_max)
     try:
-        async with session.get(f"/v1/blobs/{path.name}", timeout=timeout) as response:
-            if response.status != 200:
-                raise RemoteProblem("The backbone answered {status} to {path}.", response.status, response.url.path)
-            async with asyncio.timeout(piece_s) as slow:
-                missing_bytes = PIECE_BYTES
-                async for piece in response.content.iter_chunked(PIECE_BYTES):
-                    part.add(piece)
-                    missing_bytes -= len(piece)
-                    if piece_s is not None and missing_bytes <= 0:
-                        missing_bytes = PIECE_BYTES
-                        slow.reschedule(asyncio.get_running_loop().time() + piece_s)
+        async with asyncio.timeout(piece_s) as slow:
+            while not await _goes_on(session, part, slow, piece_s):
+                pass
         part.keep()
     finally:
         part.close()
+
+
+async def _goes_on(session: aiohttp.ClientSession, part: "_Part", slow: asyncio.Timeout, piece_s: float | None) -> bool:
+    """Add what one connection brings; returns whether the file ends there.
+
+    A desk cuts each connection after a minute (`core.net.limits.guarded_server`), whatever the line.
+
+    Args:
+        session: HTTP session of the backbone's desk.
+        part: What is there.
+        slow: Ends when too little comes.
+        piece_s: For how long it is put off by each `PIECE_BYTES`; None: it does not end.
+
+    Raises:
+        aiohttp.ClientError: the connection has brought less than `PIECE_BYTES`.
+    """
+    begun = due = part.size
+    headers = {"Range": f"bytes={begun}-"} if begun else {}
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=SILENCE_S, sock_read=SILENCE_S)
+    try:
+        async with session.get(f"/v1/blobs/{part.name}", headers=headers, timeout=timeout) as response:
+            if response.status != (206 if begun else 200):
+                raise RemoteProblem("The backbone answered {status} to {path}.", response.status, response.url.path)
+            async for piece in response.content.iter_chunked(PIECE_BYTES):
+                part.add(piece)
+                if piece_s is not None and part.size >= due + PIECE_BYTES:
+                    due = part.size
+                    slow.reschedule(asyncio.get_running_loop().time() + piece_s)
+    except aiohttp.ClientError:
+        if part.size < begun + PIECE_BYTES:
+            raise
+        return False
+    return True
 
 
 class _Part:
@@ -98,6 +122,9 @@ class _Part:
 
     def __init__(self, path: Path, bytes_max: int) -> None:
         self._path = path
+        self.name = path.name
+        self.size = 0
+        """Bytes that are there."""
         self._room_bytes = bytes_max
         self._digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
         self._temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(6)}")
@@ -113,8 +140,8 @@ class _Part:
             RemoteProblem: there is too much of it.
             NoSpace: the disk is full.
         """
-        self._room_bytes -= len(piece)
-        if self._room_bytes < 0:
+        self.size += len(piece)
+        if self.size > self._room_bytes:
             raise RemoteProblem("The collaboration's files are longer than {most} bytes.", BLOBS_BYTES_MAX)
         self._digest.update(piece)
         try:

@@ -23,11 +23,15 @@ def fetch(
     sent: dict[str, bytes],
     names: list[str] | None = None,
     *,
-    pause_s: float = 0.0,
-    at_once: int = 1 << 20,
+    drips: tuple[float, int] = (0.0, 1 << 20),
+    cut_at: int = 1 << 40,
     or_elsewhere: bool = True,
 ) -> list[str]:
-    """Download from a desk that sends these bytes under these names; returns what was asked for."""
+    """Download from a desk that sends these bytes under these names; returns what was asked for.
+
+    It rests for the first of `drips` after each of the second in bytes, and cuts a connection that has had `cut_at`.
+    """
+    pause_s, at_once = drips
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -35,11 +39,16 @@ def fetch(
         asked.append(name)
         if name not in sent:
             raise web.HTTPNotFound
-        response = web.StreamResponse()
+        data = sent[name][request.http_range]
+        response = web.StreamResponse(status=200 if data == sent[name] else 206)
+        response.content_length = len(data)
         await response.prepare(request)
-        for at in range(0, len(sent[name]), at_once):
-            await response.write(sent[name][at : at + at_once])
+        for at in range(0, min(len(data), cut_at), at_once):
+            await response.write(data[at : min(at + at_once, cut_at)])
             await asyncio.sleep(pause_s)
+        if len(data) > cut_at and request.transport is not None:
+            await asyncio.sleep(0.05)
+            request.transport.close()
         return response
 
     async def run() -> None:
@@ -96,8 +105,20 @@ def test_backbone_that_trickles_is_given_up(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(blobs, "SILENCE_S", 0.3)
     began = time.monotonic()
     with pytest.raises(TimeoutError):
-        fetch(tmp_path, {LARGE_NAME: LARGE}, pause_s=0.02, at_once=1)
+        fetch(tmp_path, {LARGE_NAME: LARGE}, drips=(0.02, 1))
     assert time.monotonic() - began < 5
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_goes_on_where_desk_has_cut_connection(tmp_path: Path) -> None:
+    """A desk cuts each connection after a minute: slow lines bring a large file in several."""
+    assert fetch(tmp_path, {LARGE_NAME: LARGE}, cut_at=len(LARGE) // 3) == [LARGE_NAME] * 3
+    assert (tmp_path / LARGE_NAME).read_bytes() == LARGE
+
+
+def test_connections_that_bring_little_are_not_followed(tmp_path: Path) -> None:
+    with pytest.raises(aiohttp.ClientError):
+        fetch(tmp_path, {LARGE_NAME: LARGE}, cut_at=blobs.PIECE_BYTES - 1)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,5 +126,5 @@ def test_only_backbone_may_be_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Its line may be shared by many newcomers."""
     monkeypatch.setattr(blobs, "SILENCE_S", 0.3)
     slow = bytes(30)
-    fetch(tmp_path, {digest(slow).hex(): slow}, pause_s=0.02, at_once=1, or_elsewhere=False)
+    fetch(tmp_path, {digest(slow).hex(): slow}, drips=(0.02, 1), or_elsewhere=False)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [slow]
