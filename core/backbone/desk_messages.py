@@ -21,6 +21,8 @@ GRANT_BYTES_MAX = 2 * 1024 * 1024
 NAMES_MAX: Final = 500
 """Names that come with a pass: 40 kB in each grant.  Of later ones a member learns from their passes."""
 AUDIT_LINES_MAX: Final = 100
+SPEED_END: Final = 1e12
+"""No collaboration computes as many samples a second."""
 EARNED_MAX: Final = 256
 """Number of peers that come with a pass as those that were in rounds, the last ones."""
 
@@ -56,7 +58,7 @@ class CollaborationNow(msgspec.Struct, frozen=True):
 
     computers: Annotated[int, Meta(ge=0, lt=2**31)] = 0
     """Computers that are here; the backbone itself does not count."""
-    samples_per_s: Annotated[float, Meta(ge=0, lt=1e12)] = 0.0
+    samples_per_s: Annotated[float, Meta(ge=0, lt=SPEED_END)] = 0.0
     """All of them together."""
     epoch: Annotated[int, Meta(ge=0, lt=2**53)] = 0
 
