@@ -69,7 +69,7 @@ async def check_copy(charter: Charter, copy: Path) -> CopyCheck:
             return CopyCheck(f"Its check took {SLOWER} times as long as that of the model with which everybody begins.")
         _LOG.warning("copies of the model are not checked: this computer takes more than %g s", FIRST_MODEL_S)
         return CopyCheck()
-    except Problem as problem:
+    except (Problem, OSError) as problem:  # the system gives no further process, or an update has moved the program
         _LOG.warning("a copy of the model could not be checked: %s", problem)
         return CopyCheck()
     return CopyCheck(said["fault"], said["loss"])

@@ -29,3 +29,10 @@ def test_check_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_
     charter = Charter(tmp_path, MANIFEST, KeyPair.generate())
     found = asyncio.run(asyncio.wait_for(check_copy(charter, tmp_path / "copy"), 60.0))
     assert (bool(found.fault), found.loss) == (measured, None)
+
+
+def test_check_that_cannot_begin_ends_no_backbone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An update has moved the program, or the system gives no further process."""
+    monkeypatch.setattr(copy_check, "own_command", lambda *_: [str(tmp_path / "gone")])
+    found = asyncio.run(check_copy(Charter(tmp_path, MANIFEST, KeyPair.generate()), tmp_path / "copy"))
+    assert (found.fault, found.loss) == ("", None)
