@@ -183,7 +183,7 @@ class SiteFacts:
         """Make the board anew where another copy, another name or another decision has come."""
         of, board, log = self._sources, self._sources.people.board, self._sources.people.log
         shut_out = of.authority.shut_out(now)
-        seen = (board.ledger, len(log.admitted), shut_out)
+        seen = (board.ledger, len(log.lines), shut_out)
         if self._seen is not None and seen[0] is self._seen[0] and seen[1:] == self._seen[1:]:
             return
         if self._seen is None or board.ledger is not self._seen[0]:

@@ -10,6 +10,7 @@ from core.authority.decisions import Announcement, End, EndState, Newcomers
 from core.backbone.admission_log import ADMITTED, AdmissionLog, Admitted, Newcomer
 from core.backbone.kept_states import STATES, note_loss
 from core.base.data_source import DataSource
+from core.base.ids import short
 from core.base.names import BACKBONE_NAME
 from core.base.state_header import state_file_name
 from core.ledger.credits import OTHERS
@@ -56,6 +57,14 @@ def test_person_has_one_row_for_all_computers(tmp_path: Path) -> None:
     ]
     here.decide(revoked=(key(3), key(1)))
     assert [(one.rank, one.name, one.samples) for one in here.view().people] == [(1, "", 50), (2, "Ben", 40)]
+
+
+def test_name_goes_with_the_account_that_is_taken_out(tmp_path: Path) -> None:
+    here = desk(tmp_path, "Ada")
+    here.gave({key(1): 30})
+    assert [one.name for one in here.view().people] == ["Ada"]
+    here.log.end(key(1), by=key(1), now=NOW, nameless=True)
+    assert [one.name for one in here.view().people] == [short(key(1))]
 
 
 def test_members_of_the_collaboration_before_are_shown(tmp_path: Path) -> None:
