@@ -25,8 +25,9 @@ CURVE_MAX: Final = 600
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[float, Meta(ge=0, le=1e30)]
 """Finite, as JSON has it."""
-Moment = Annotated[float, Meta(ge=0, le=2e11)]
-"""Unix seconds; the year is at most 8307."""
+MOMENT_MAX: Final = 2e11
+"""Unix seconds; the year is 8307."""
+Moment = Annotated[float, Meta(ge=0, le=MOMENT_MAX)]
 ShortText = Annotated[str, Meta(max_length=NAME_LETTERS)]
 LongText = Annotated[str, Meta(max_length=WORDS_LETTERS)]
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d$")]

@@ -12,6 +12,7 @@ from core.api.site_view import (
     CURVE_MAX,
     LENGTH_BYTES,
     LINK_LETTERS,
+    MOMENT_MAX,
     NAME_LETTERS,
     PEOPLE_MAX,
     VIEW_BYTES_MAX,
@@ -171,7 +172,7 @@ class SiteFacts:
             days=self._days.days,
             copies=copies,
             notices=tuple(
-                SiteNotice(float(one.at), float(one.until), _shown(one.words, WORDS_LETTERS))
+                SiteNotice(_moment(one.at), _moment(one.until), _shown(one.words, WORDS_LETTERS))
                 for one in sorted(records.decisions.notices, key=lambda one: one.at, reverse=True)
                 if now < one.until
             ),
@@ -229,7 +230,12 @@ def _end(decided: Decisions) -> SiteEnd | None:
     if (end := decided.end) is None:
         return None
     words, link = _shown(end.words, WORDS_LETTERS), _shown(end.successor, LINK_LETTERS)
-    return SiteEnd(float(decided.number), end.state is EndState.PAUSED, words, link)
+    return SiteEnd(_moment(decided.number), end.state is EndState.PAUSED, words, link)
+
+
+def _moment(second: int) -> float:
+    """A second that moderators name, who may name any, as a page shows it."""
+    return min(float(second), MOMENT_MAX)
 
 
 def _text(source: DataSource) -> SiteText:

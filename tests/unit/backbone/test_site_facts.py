@@ -88,6 +88,12 @@ def test_words_of_moderators_are_shown_until_they_end(tmp_path: Path) -> None:
     assert here.view(NOW + 700).notices == ()
 
 
+def test_notice_without_an_end_is_shown(tmp_path: Path) -> None:
+    here = desk(tmp_path)
+    here.decide(notices=(Announcement(int(NOW), 2**53 - 1, "for ever"),))
+    assert [one.words for one in here.view().notices] == ["for ever"]
+
+
 def test_end_is_shown_with_its_words_and_successor(tmp_path: Path) -> None:
     here = desk(tmp_path)
     assert here.view().end is None
