@@ -123,13 +123,14 @@ class RateLimit(Generic[K]):
 
 
 @lru_cache(maxsize=4096)
-def household(host: str) -> str:
+def household(host: str, *, bits: int = 64) -> str:
     """The part of an address that one household has for itself: all of an IPv4 address, 64 bits of an IPv6 address.
 
     Args:
         host: An IP address as text, as a socket tells it.
+        bits: Fewer of IPv6, where somebody would gain much by the many such parts that a provider gives.
     """
     address = ip_address(host.partition("%")[0])
     if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
+        return str(address.ipv4_mapped or IPv6Address(int(address) >> 128 - bits << 128 - bits))
     return str(address)

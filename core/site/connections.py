@@ -6,9 +6,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from core.base.connection_limit import ConnectionLimit
-from core.base.rate_limit import household
 from core.site.copies import HEADERS, UNCACHED
-from core.site.forms import LOOPBACK
+from core.site.forms import LOOPBACK, network
 
 IDLE_S: Final = 10.0
 """Seconds for the headers of a request, and between two requests of a connection."""
@@ -61,7 +60,7 @@ class BoundedConnection(asyncio.Protocol):
         """Count it, which may end another one, and begin its time."""
         self._transport = transport
         address = (transport.get_extra_info("peername") or ("::",))[0]
-        of = f"here {id(self)}" if address in LOOPBACK else household(address)
+        of = f"here {id(self)}" if address in LOOPBACK else network(address)
         if (victim := self._limit.enter(self, of)) is not None:
             victim.cut()
         self._timer = asyncio.get_running_loop().call_later(LIFE_S / 2, self._grow_old)

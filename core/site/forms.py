@@ -20,6 +20,8 @@ JSON: Final = "application/json"
 BREAKS: Final = "\t\r\n"
 """Control characters that somebody types; the others are refused, and PostgreSQL keeps no NUL."""
 LOOPBACK: Final = ("127.0.0.1", "::1")
+NETWORK_BITS: Final = 48
+"""Bits of an IPv6 address that one customer of a provider may have alone (RFC 6177): with 64, it were 65,536 people."""
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "Via")
 """Headers by which a proxy says that somebody else asks."""
 
@@ -81,10 +83,19 @@ def household_of(request: web.BaseRequest) -> str:
     if remote in LOOPBACK:
         named = ",".join(request.headers.getall("X-Forwarded-For", [])).rpartition(",")[2].strip()
         try:
-            return household(str(ip_address(named)))
+            return network(str(ip_address(named)))
         except ValueError:
             return "here"
-    return household(remote)
+    return network(remote)
+
+
+def network(address: str) -> str:
+    """What counts as one household here: an IPv4 address, or `NETWORK_BITS` of IPv6.
+
+    Args:
+        address: As a socket tells it.
+    """
+    return household(address, bits=NETWORK_BITS)
 
 
 def is_of_here(request: web.BaseRequest) -> bool:

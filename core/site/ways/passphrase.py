@@ -38,9 +38,11 @@ NAME_BURST: Final = 30
 NAMED_S: Final = 1.0
 NAMED_BURST: Final = 300
 """Tries of all households for one name: ten of them together lock its owner out."""
-NEW_S: Final = 30.0
-NEW_BURST: Final = 32
-"""New accounts of one household, as at the welcome desk: a class of 30 comes at once."""
+NEW_S: Final = 600.0
+NEW_BURST: Final = 100
+"""New accounts of one household: a lecture comes at once.  Each may be a request that a moderator has to read: of those
+`WAITING_SHOWN_MAX` are shown, which one household makes in a week, and no longer in eight hours."""
+HOUSEHOLDS_MAX: Final = 8192
 QUEUE_MAX: Final = 32
 WRONG: Final = ("wrong_credentials", "There is nobody with this name and this passphrase.")
 TOO_OFTEN: Final = ("too_often", "Too many tries. Wait for a minute.")
@@ -62,7 +64,7 @@ class PassphraseWay:
         self._tries = RateLimit[str](rate_per_s=1 / EVERY_S, burst=EVERY_BURST)
         self._names = RateLimit[tuple[bytes, str]](rate_per_s=1 / NAME_S, burst=NAME_BURST)
         self._named = RateLimit[bytes](rate_per_s=1 / NAMED_S, burst=NAMED_BURST)
-        self._new = RateLimit[str](rate_per_s=1 / NEW_S, burst=NEW_BURST)
+        self._new = RateLimit[str](rate_per_s=1 / NEW_S, burst=NEW_BURST, limit=HOUSEHOLDS_MAX)
 
     async def known(self, name: str, passphrase: str, *, household: str, now: float) -> Account:
         """The account of somebody who knows its passphrase.

@@ -43,4 +43,6 @@ def test_one_household_is_one_requester():
     assert household("192.0.2.1") != household("192.0.2.2")
     assert household("2001:db8:1:2:3:4:5:6") == household("2001:db8:1:2::1")
     assert household("2001:db8:1:2::1") != household("2001:db8:1:3::1")
+    assert household("2001:db8:1:2::1", bits=48) == household("2001:db8:1:3::1", bits=48)
+    assert household("2001:db8:1::1", bits=48) != household("2001:db8:2::1", bits=48)
     assert household("fe80::1%eth0") == household("fe80::2")
