@@ -9,6 +9,7 @@ moderator's own computer.  It names people by their keys: names are words of str
 People's requests alone are answered here, since no record of the swarm has them.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
@@ -19,6 +20,7 @@ from core.base.content import digest
 from core.base.site.channel import MODERATORS_ENTER, SAID_LETTERS, DeskAct, ModeratorFacts
 from core.site.accounts import SignInError, answer, waiting
 from core.site.browser import MODERATOR, MODERATOR_S
+from core.site.entrance import Entrance
 from core.site.sessions import BrowserSession, begin_session, end_session, session_of
 from core.site.tables import REASON_LETTERS
 from core.site.visitor import Visitor, moved
@@ -78,15 +80,21 @@ async def reply(visitor: Visitor) -> web.Response:
     """Answer somebody who asks to be let in (`POST /m/requests`)."""
     session, facts = await _signed_in(visitor, DeskAct.DECISIONS)
     form = visitor.checked(session)
-    database, said, yes = visitor.entrance.database, form.get("number", ""), form.get("answer") == "yes"
+    if not await asyncio.shield(_answered(visitor.entrance, facts, form)):  # whoever leaves is written down as well
+        return await show(visitor, "Somebody else has answered this request already.")
+    return moved(REQUESTS)
+
+
+async def _answered(entrance: Entrance, facts: ModeratorFacts, form: Mapping[str, str]) -> bool:
+    """Take an answer, and have it written down; returns whether it counts."""
+    database, said, yes = entrance.database, form.get("number", ""), form.get("answer") == "yes"
     number, reason = int(said) if said.isascii() and said.isdecimal() and len(said) < 16 else 0, form.get("reason", "")
     name = next((one.name for one in await database.do(waiting) if one.number == number), "")
-    moderator = facts.name
-    if not await database.do(lambda it: answer(it, number, yes=yes, reason=reason, moderator=moderator)):
-        return await show(visitor, "Somebody else has answered this request already.")
+    if not await database.do(lambda it: answer(it, number, yes=yes, reason=reason, moderator=facts.name)):
+        return False
     words = f"{name} (request {number}): {'yes' if yes else 'no'}"[:SAID_LETTERS]
-    await visitor.entrance.line.ask(DeskAct.ANSWERED, key=facts.key, words=words)
-    return moved(REQUESTS)
+    await entrance.line.ask(DeskAct.ANSWERED, key=facts.key, words=words)
+    return True
 
 
 async def out(visitor: Visitor) -> web.Response:

@@ -4,6 +4,8 @@ import asyncio
 import html
 import json
 import re
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,12 @@ from core.authority.acts import signed_wish
 from core.backbone.admission_log import Newcomer
 from core.backbone.charter import keep_document, read_charter_records
 from core.backbone.kept_states import STATES
-from core.backbone.moderators.moderator_desk import ANSWERED, CODE_S, ENTERED_S, LOOK_BURST
+from core.backbone.moderators.moderator_desk import ANSWERED, CODE_S, ENTERED_S, LOOK_BURST, LOOK_S
 from core.base.ids import PeerId
 from core.base.site.channel import DeskAct, DeskAnswer, DeskAsk
 from core.base.site.ways import Admit, WaysIn
 from core.base.state_header import state_file_name
+from core.site.accounts import answer, waiting
 from core.site.entrance import ASK_BURST
 from core.site.moderators import TABS
 from tests.process.site_sign_in import Browser, Signing, walk
@@ -115,6 +118,53 @@ def test_moderator_answers_somebody_who_asks_to_be_let_in(tmp_path: Path) -> Non
             assert "A moderator has not answered" not in await person.get("/me")
         (line,) = here.desk.moderators.audit.newest
         assert (line.actor, line.act, line.subject) == ("Ada", ANSWERED, f"Zoë (request {number}): yes")
+
+    walk(tmp_path, open_to(Admit.ASKED), test)
+
+
+def test_quick_answers_are_written_down_all(tmp_path: Path) -> None:
+    async def test(here: Signing) -> None:
+        moderated(here)
+        names = [f"Zoë {number}" for number in range(LOOK_BURST)]
+        async with here.browser() as browser, here.browser() as person:
+            for name in names:
+                await person.new(name)
+            await enter(here, browser)
+            await browser.get("/m/requests")
+            token, numbers = browser.text, re.findall(r'name="number" value="(\d+)"', browser.text)
+            for number in numbers:
+                browser.text = token
+                await browser.post("/m/requests", number=number, answer="yes")
+                here.now[0] += LOOK_S
+        left = await here.entrance.database.do(waiting)
+        lines = [line for line in here.desk.moderators.audit.after(0) if line.act == ANSWERED]
+        assert len(lines) == len(names) - len(left) > LOOK_BURST // 3
+
+    walk(tmp_path, open_to(Admit.ASKED), test)
+
+
+def test_moderator_who_leaves_at_once_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def slowly(*words, **more) -> bool:
+        asked.set()
+        time.sleep(0.3)
+        return answer(*words, **more)
+
+    monkeypatch.setattr("core.site.moderators.answer", slowly)
+
+    async def test(here: Signing) -> None:
+        moderated(here)
+        async with here.browser() as browser, here.browser() as person:
+            await person.new("Zoë")
+            await enter(here, browser)
+            (number,) = re.findall(r'name="number" value="(\d+)"', await browser.get("/m/requests"))
+            said = asyncio.ensure_future(browser.post("/m/requests", number=number, answer="yes"))
+            await asyncio.to_thread(asked.wait, 10)
+            said.cancel()
+            await asyncio.gather(said, return_exceptions=True)
+            await until(lambda: here.desk.moderators.audit.count, within_s=5.0)
+            assert await here.entrance.database.do(waiting) == ()
 
     walk(tmp_path, open_to(Admit.ASKED), test)
 

@@ -190,7 +190,7 @@ class PageDesk:
         try:
             records = self._records.read()
             key = self._moderator(ask, records, now)
-            if not self._looks.admits(key, now):
+            if ask.act is not DeskAct.ANSWERED and not self._looks.admits(key, now):
                 return DeskAnswer(error="too_often", words="You look too often. Wait for some seconds.")
             return DeskAnswer(facts=await self._facts(ask, key, records, now))
         except NotTrusted as refused:
