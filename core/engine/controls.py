@@ -92,7 +92,10 @@ class Controls:
         """What moderators do."""
         self.updating = UpdateWatch(life.installation, snapshot=self.snapshot, renew=life.renew, changed=announce)
         """What becomes of a newer version."""
-        self.account = OwnAccount(life.installation.key, life.installation.clock.now, lambda: self._joined().place)
+        key, now = life.installation.key, life.installation.clock.now
+        self.account = OwnAccount(
+            key, now, lambda: self._joined().place, lambda: self._joined().authority.to_bytes(proposals=False)
+        )
         """What a person does with their own computers."""
 
     def snapshot(self) -> Snapshot:

@@ -150,9 +150,10 @@ class Moderation:
         raise no_such_copy()
 
     async def _ask(self, act: ModeratorAct, number: int = 0) -> tuple[PeerId, ModeratorAnswer]:
-        (link, _), installation = self._session().place, self._installation
-        check_moderator(self._session().authority, installation.key.peer_id)
-        return await ask_moderator(link, installation.key, installation.clock.now, act, number)
+        (link, _), records, installation = self._session().place, self._session().authority, self._installation
+        check_moderator(records, installation.key.peer_id)
+        known = records.to_bytes(proposals=False)
+        return await ask_moderator(link, installation.key, installation.clock.now, act, number, known=known)
 
     def _find(self, said: str) -> list[PeerId]:
         """All keys of a person that are known here, those that others know by the account's first key first."""

@@ -27,12 +27,20 @@ class OwnAccount:
         key: Key of this computer.
         now: Unix seconds.
         joined: The link to the collaboration that this computer is in, and its name there.
+        known: What moderators have said there, `AuthorityRecords.to_bytes`.
     """
 
-    def __init__(self, key: KeyPair, now: Callable[[], float], joined: Callable[[], tuple[Link, str]]) -> None:
+    def __init__(
+        self,
+        key: KeyPair,
+        now: Callable[[], float],
+        joined: Callable[[], tuple[Link, str]],
+        known: Callable[[], bytes],
+    ) -> None:
         self._key = key
         self._now = now
         self._joined = joined
+        self._known = known
 
     async def act(self, wish: AccountWish) -> AccountView:
         """Ask the backbone for what a person wants.
@@ -42,18 +50,24 @@ class OwnAccount:
             NotTrusted: this computer may not do that.
             Problem: no backbone answers.
         """
-        (link, name), me, ended = self._joined(), self._key.peer_id, None
+        (link, name), said, me, ended = self._joined(), self._known(), self._key.peer_id, None
         if wish.act is AccountAct.END:
-            known = await ask_account(link, self._key, self._now, AccountAct.LIST)
-            ended = _meant(known.devices, wish.who, me=me)
-        answer = await ask_account(link, self._key, self._now, wish.act, ended=ended)
+            listed = await ask_account(link, self._key, self._now, AccountAct.LIST, known=said)
+            ended = _meant(listed.devices, wish.who, me=me)
+        answer = await ask_account(link, self._key, self._now, wish.act, ended=ended, known=said)
         devices = (DeviceView(one.name, one.key.hex(), one.at, one.key == me, one.ended) for one in answer.devices)
         made = str(replace(link, invite=answer.invite)) if answer.invite else ""
         return AccountView(name, tuple(devices), made, answer.expires, answer.told, link.manifest_id.hex())
 
 
 async def ask_account(
-    link: Link, key: KeyPair, now: Callable[[], float], act: AccountAct, *, ended: PeerId | None = None
+    link: Link,
+    key: KeyPair,
+    now: Callable[[], float],
+    act: AccountAct,
+    *,
+    ended: PeerId | None = None,
+    known: bytes = b"",
 ) -> AccountAnswer:
     """Ask the first backbone of a link that answers.
 
@@ -63,6 +77,7 @@ async def ask_account(
         now: Unix seconds.
         act: What is asked.
         ended: Key of the computer that is ended, if one is.
+        known: As in `ask_signed`.
 
     Raises:
         NotTrusted: this computer is not a member, is shut out, or may not do that.
@@ -78,7 +93,7 @@ async def ask_account(
         asked = msgspec.structs.replace(asked, signature=key.sign(asked.signed_bytes(link.manifest_id)))
         return msgspec.json.encode(asked)
 
-    return await ask_signed(link, now, "/v1/device", signed, ANSWERS)
+    return await ask_signed(link, now, "/v1/device", signed, ANSWERS, known=known)
 
 
 def _meant(devices: Sequence[KnownDevice], said: str, *, me: PeerId) -> PeerId:

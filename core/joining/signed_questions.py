@@ -26,7 +26,13 @@ A = TypeVar("A")
 
 
 async def ask_signed(
-    link: Link, now: Callable[[], float], path: str, signed: Callable[[float, PeerId], bytes], answers: Schema[A]
+    link: Link,
+    now: Callable[[], float],
+    path: str,
+    signed: Callable[[float, PeerId], bytes],
+    answers: Schema[A],
+    *,
+    known: bytes,
 ) -> A:
     """Ask the first backbone of a link that answers.
 
@@ -36,6 +42,7 @@ async def ask_signed(
         path: Which question it is.
         signed: Makes the question, signed at this second of the backbone's clock, for the backbone with this key.
         answers: What an answer is.
+        known: What moderators have said, `AuthorityRecords.to_bytes`: a backbone that they have ended is not asked.
 
     Raises:
         NotTrusted: this computer is not a member, is shut out, or may not ask that.
@@ -67,7 +74,7 @@ async def ask_signed(
         raise kind(refusal.message, hint=refusal.hint)
 
     try:
-        return await at_first(link, now, ask)
+        return await at_first(link, now, ask, known=known)
     except UNANSWERED as error:
         if isinstance(error, Problem):
             raise
@@ -75,7 +82,7 @@ async def ask_signed(
 
 
 async def ask_moderator(
-    link: Link, key: KeyPair, now: Callable[[], float], act: ModeratorAct, number: int = 0
+    link: Link, key: KeyPair, now: Callable[[], float], act: ModeratorAct, number: int = 0, *, known: bytes = b""
 ) -> tuple[PeerId, ModeratorAnswer]:
     """Ask the first backbone of a link that answers; returns its key and what it says.
 
@@ -85,6 +92,7 @@ async def ask_moderator(
         now: Unix seconds.
         act: What is asked for.
         number: As `act` says.
+        known: As in `ask_signed`.
 
     Raises:
         NotTrusted: this computer is not a moderator's.
@@ -102,7 +110,7 @@ async def ask_moderator(
         asked = msgspec.structs.replace(asked, signature=key.sign(asked.signed_bytes(link.manifest_id)))
         return msgspec.json.encode(asked)
 
-    answer = await ask_signed(link, now, "/v1/moderator", signed, MODERATOR_ANSWERS)
+    answer = await ask_signed(link, now, "/v1/moderator", signed, MODERATOR_ANSWERS, known=known)
     if act is ModeratorAct.COPIES and number:
         copies, back = () if answer.copies is None else answer.copies.copies, answer.back
         epoch = next((copy.epoch for copy in copies if copy.number == number), None)
