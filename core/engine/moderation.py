@@ -1,10 +1,10 @@
 """What a moderator does with the key of this computer, while the engine takes part (docs/protocols/authority.md)."""
 
 from collections.abc import Callable
+from typing import Final
 
 from core.api import moderation as api
 from core.authority.acts import copy_number, key_of, new_way_back, no_such_copy, signed_wish
-from core.authority.audit import AuditLine
 from core.authority.changes import check_moderator
 from core.authority.decisions import GoBack
 from core.authority.view import moderation_view, outcome
@@ -13,11 +13,14 @@ from core.backbone.moderators.audit_log import SHOWN, AuditHeads, audit_view
 from core.backbone.moderators.seen_parts import parts_view
 from core.base.ids import AccountId, PeerId, account_of, short
 from core.base.names import BACKBONE_NAME
-from core.base.problems import BadInput, Problem, quoted
+from core.base.problems import BadInput, Busy, Problem, quoted
 from core.engine.installation import Installation
 from core.engine.session import VolunteerSession
 from core.joining.signed_questions import ask_moderator
 from core.ledger.credits import OTHERS
+
+AUDIT_ASKS: Final = 8
+"""Further questions of one look at what was done: a desk answers ten at once."""
 
 
 class Moderation:
@@ -92,17 +95,21 @@ class Moderation:
         heads = AuditHeads(state(manifest.hex()) / "audit.json", manifest)
         desk, answer = await self._ask(ModeratorAct.AUDIT)
         known = heads.of(desk)
-        lines: list[AuditLine] = []
-        after = 0 if known is None else max(0, known.n - SHOWN)
-        if after:
-            _, answer = await self._ask(ModeratorAct.AUDIT, after)
-        lines += answer.lines
-        while answer.lines and lines[-1].n < answer.count:
-            _, answer = await self._ask(ModeratorAct.AUDIT, lines[-1].n)
+        after = max(0, (answer.count if known is None else known.n) - SHOWN)
+        lines, asks = [] if after else [*answer.lines], AUDIT_ASKS
+        while asks and (last := lines[-1].n if lines else after) < answer.count:
+            other, answer = await self._ask(ModeratorAct.AUDIT, last)
+            if other != desk:  # another one's chain is another one
+                raise Problem("No backbone answers at {where}.", session.place[0].where, hint="Try again later.")
             lines += answer.lines
-        changed = heads.first_changed(desk, lines, answer.count)
+            asks = asks - 1 if lines and lines[-1].n > last else 0
+        end = lines[-1].n if lines else 0
+        goes_on = not asks and last < end < answer.count
+        changed = heads.first_changed(desk, lines, end if goes_on else answer.count)
         if changed is None:
             heads.remember(desk, lines, now)
+            if goes_on:
+                raise Busy("You have asked too often.", hint="Wait for some minutes.")
         return audit_view(lines, count=answer.count, changed=changed, seen=0.0 if known is None else known.seen)
 
     async def page(self) -> api.PageView:

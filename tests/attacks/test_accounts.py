@@ -74,8 +74,8 @@ class Street:
         return msgspec.json.encode(msgspec.structs.replace(asked, signature=signature))
 
 
-def on(tmp_path: Path, visit: Callable[[Street], Awaitable[None]]) -> Charter:
-    charter = found(tmp_path)
+def on(tmp_path: Path, visit: Callable[[Street], Awaitable[None]], charter: Charter | None = None) -> Charter:
+    charter = charter or found(tmp_path)
 
     async def run() -> None:
         async with desk(charter, Trace()) as link:

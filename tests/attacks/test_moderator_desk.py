@@ -1,5 +1,7 @@
 """Attacks on what a desk tells moderators, over TLS: it is for them alone, and not too often."""
 
+import asyncio
+import contextlib
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,26 +9,29 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from core.api.account import AccountWish
 from core.api.moderation import ModerationAct, ModerationWish
 from core.authority.acts import signed_wish
 from core.authority.changes import new_decisions
 from core.authority.decisions import GoBack
 from core.authority.view import proposal_id
-from core.backbone.charter import keep_document, read_charter_records
+from core.backbone.charter import Charter, keep_document, read_charter_records
 from core.backbone.desk_messages import MODERATOR_ANSWERS, ModeratorAct, ModeratorAnswer, ModeratorQuestion
-from core.backbone.fresh_requests import SIGNED_S
+from core.backbone.fresh_requests import SIGNED_S, FreshRequests
 from core.backbone.kept_states import STATES, way_back
+from core.backbone.moderators.audit_log import ACTOR_DAILY, AuditHeads, AuditLog
 from core.backbone.moderators.moderator_desk import ASKED_BURST, PageDesk
 from core.base.ids import PeerId
-from core.base.problems import BadInput, NotTrusted
+from core.base.problems import BadInput, Busy, NotTrusted
 from core.base.signing import KeyPair
 from core.base.state_header import ORIGIN_BYTES
 from core.base.wire import PROTOCOL
 from core.engine.moderation import Moderation
+from core.joining.account import OwnAccount
 from core.joining.signed_questions import ask_moderator
 from core.net.clock import Clock
 from tests.attacks.test_accounts import Street, on, refused
-from tests.process.test_joining import NOW
+from tests.process.test_joining import NOW, found
 from tests.unit.backbone.test_going_back import with_copies
 from tests.unit.net.people import id_of, keys
 
@@ -124,6 +129,96 @@ def test_answer_about_another_copy_is_refused(tmp_path: Path, monkeypatch: pytes
         await refused(copies(street, keys("ada"), 1), "another copy than was asked for")
 
     on(tmp_path, visit)
+
+
+def test_backbone_whose_key_was_stolen_is_not_asked(tmp_path: Path) -> None:
+    """The thief answers at its address, and tells nobody what the moderators have said since."""
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        await copies(street, keys("ada"))
+        records, now = read_charter_records(street.charter), Clock().now()
+        for act, who in ((ModerationAct.BACKBONE, id_of("another")), (ModerationAct.STOLEN, records.seal.founder)):
+            wish = ModerationWish(act=act, who=who.hex(), words="another", places=["127.0.0.1:9"])
+            assert records.take(signed_wish(records, keys("ada"), now, wish, lambda _: ()), now)
+        here = SimpleNamespace(key=keys("ada"), clock=SimpleNamespace(now=lambda: NOW))
+        part = SimpleNamespace(authority=records, place=(street.link, None))
+        await refused(Moderation(here, lambda: part).copies(), "have ended this backbone")  # type: ignore[arg-type, return-value]
+        account = OwnAccount(keys("ada"), lambda: NOW, lambda: (street.link, ""), records.to_bytes)
+        await refused(account.act(AccountWish()), "have ended this backbone")
+
+    on(tmp_path, visit)
+
+
+def chain(charter: Charter, lines: int) -> None:
+    log = AuditLog(charter.folder, charter.manifest.id)
+    log.append_all([(f"moderator {n // ACTOR_DAILY}", "did", str(n), "") for n in range(lines)], NOW)
+
+
+async def asked(street: Street) -> PeerId:
+    """The backbone that a moderator asks."""
+    return (await ask_moderator(street.link, keys("ada"), lambda: NOW, ModeratorAct.AUDIT))[0]
+
+
+def auditor(street: Street, folder: Path) -> Moderation:
+    records = read_charter_records(street.charter)
+    options = SimpleNamespace(home=SimpleNamespace(state=lambda _: folder))
+    here = SimpleNamespace(key=keys("ada"), clock=SimpleNamespace(now=lambda: NOW), options=options)
+    joined = SimpleNamespace(manifest=street.charter.manifest)
+    part = SimpleNamespace(authority=records, place=(street.link, None), joined=joined)
+    return Moderation(here, lambda: part)  # type: ignore[arg-type, return-value]
+
+
+def test_late_moderator_reads_the_end_of_a_long_chain(tmp_path: Path) -> None:
+    """A desk gives a hundred lines an answer, and ten answers at once."""
+    charter = found(tmp_path)
+    chain(charter, 1500)
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        seen = await auditor(street, tmp_path).audit()
+        assert (seen.count, seen.changed, [line.n for line in seen.lines]) == (1500, 0, [*range(1451, 1501)])
+
+    on(tmp_path, visit, charter)
+
+
+def test_moderator_who_was_away_reads_a_long_chain_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charter = found(tmp_path)
+    chain(charter, 1500)
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        moderation = auditor(street, tmp_path)
+        first = AuditLog(charter.folder, charter.manifest.id).after(0)[:1]
+        AuditHeads(tmp_path / "audit.json", charter.manifest.id).remember(await asked(street), first, NOW)
+        await refused(moderation.audit(), "asked too often")
+        monkeypatch.setattr(FreshRequests, "take", lambda *_, **__: None)  # two minutes later
+        assert (await moderation.audit()).changed == 0
+        seen = await moderation.audit()
+        assert (seen.lines[-1].n, seen.changed) == (1500, 0)
+
+    on(tmp_path, visit, charter)
+
+
+def test_backbone_keeps_no_moderator_reading_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells that there are two billion lines, and gives the same ones again and again, or one at a time."""
+    charter = found(tmp_path)
+    chain(charter, 30)
+    monkeypatch.setattr(FreshRequests, "take", lambda *_, **__: None)
+    monkeypatch.setattr(AuditLog, "count", property(lambda _: 2**31 - 1))
+    lines = AuditLog(charter.folder, charter.manifest.id).after(0)
+
+    async def visit(street: Street) -> None:
+        moderated(street)
+        moderation = auditor(street, tmp_path)
+        AuditHeads(tmp_path / "audit.json", charter.manifest.id).remember(await asked(street), lines[:1], NOW)
+        for given in (lambda _, n: lines, lambda _, n: lines[n : n + 1]):
+            monkeypatch.setattr(AuditLog, "after", given)
+            async with asyncio.timeout(20):
+                with contextlib.suppress(Busy):
+                    assert (await moderation.audit()).changed
+
+    on(tmp_path, visit, charter)
 
 
 def test_way_back_to_no_copy_is_not_signed(tmp_path: Path) -> None:
