@@ -63,6 +63,8 @@ def engine_of(home: Home, *, any_version: bool = False) -> EngineFile:
         raise not_running()
     if file.protocol != PROTOCOL_VERSION and not any_version:
         raise UserProblem("The Potluck that runs is of another version.", hint="Stop it with: potluck quit")
+    if living(file) is None:  # what listens at its port now may be another person's
+        raise not_running()
     return file
 
 

@@ -9,12 +9,14 @@ import contextlib
 import importlib.util
 import os
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
 from typing import Self
 
 import msgspec
+import psutil
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request as HttpRequest
@@ -48,10 +50,6 @@ class _Once:
         self.said = text
 
 
-NOBODY = 2**22 + 1
-"""The number of no process: a service in a thread of a test is not to be waited for."""
-
-
 class FakeService:
     """Serves one home, like core/control: a snapshot on connect, answers, notifications."""
 
@@ -62,7 +60,9 @@ class FakeService:
         self.calls: list[str] = []
         self.settings = _examples().settings()
         self.page = {"address": "https://potluck.example.org/m/in?code=x"}
-        self.pid = NOBODY
+        self.pid: int | None = None
+        """None: a process of its own stands for the engine, and ends as one is told to."""
+        self._body: subprocess.Popen[bytes] | None = None
         self.headers: list[Headers] = []
         self.refuse: ProblemView | None = None
         self.quit_asked = threading.Event()
@@ -75,13 +75,17 @@ class FakeService:
         self._socket_handler, self._server.handler = self._server.handler, self._receive
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         port = self._server.socket.getsockname()[1]
-        file = EngineFile(pid=self.pid, port=port, token=TOKEN, protocol=self.protocol, started=1.0)
+        if self.pid is None:
+            self._body = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+        engine = psutil.Process(self.pid if self._body is None else self._body.pid)
+        file = EngineFile(engine.pid, port, TOKEN, self.protocol, engine.create_time())
         self.home.mkdir(parents=True, exist_ok=True)
         engine_file(self.home).write_bytes(msgspec.json.encode(file))
         return self
 
     def __exit__(self, *_error: object) -> None:
         engine_file(self.home).unlink(missing_ok=True)
+        self._end()
         self._server.shutdown()
         for client in self.clients:
             client.close()
@@ -187,6 +191,12 @@ class FakeService:
                 self.tell("show", {})
             case "quit":
                 self.quit_asked.set()
+                self._end()
+
+    def _end(self) -> None:
+        if self._body is not None:
+            self._body.kill()
+            self._body.communicate()
 
     @staticmethod
     def _send(client: ServerConnection, message: dict) -> None:
