@@ -277,7 +277,7 @@ class WelcomeDesk:
                 asked = schema.decode(await request.read())
         except (TimeoutError, ConnectionError):
             return self._refuse(408, messages.JoinRefusal("bad_input", "The request did not arrive in time."))
-        except WireProblem:
+        except (WireProblem, web.RequestPayloadError):  # of a body that is not packed as it says, too
             return self._refuse(400, messages.JoinRefusal("bad_input", "This request cannot be read."))
         if asked.protocol != PROTOCOL:
             return self._refuse(400, other_protocol(asked.protocol))

@@ -63,7 +63,7 @@ async def read_body(request: web.BaseRequest) -> bytes:
     """All that a visitor sends.
 
     Raises:
-        FormError: it is too large, or too slow.
+        FormError: it is too large, too slow, or not packed as it says.
     """
     try:
         async with asyncio.timeout(BODY_S):
@@ -74,6 +74,8 @@ async def read_body(request: web.BaseRequest) -> bytes:
                     raise FormError(413)
     except TimeoutError:
         raise FormError(408) from None
+    except web.RequestPayloadError:
+        raise FormError(400) from None
     return body
 
 

@@ -220,7 +220,14 @@ def test_strange_request_ends_its_connection_only(tmp_path: Path, said: bytes, m
 
 def test_nonsense_is_neither_repeated_nor_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def test(here: Running) -> None:
-        for said in (b"GET / HTTP/1.1\r\nHost: x\r\nodd header\r\n\r\n", b"odd\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
+        form = b"Content-Type: application/x-www-form-urlencoded\r\n"
+        packed = b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nodd"
+        for said in (
+            b"GET / HTTP/1.1\r\nHost: x\r\nodd header\r\n\r\n",
+            b"odd\r\n\r\n",
+            b"GET / HTTP/9.9\r\n\r\n",
+            b"POST /try HTTP/1.1\r\nHost: x\r\n" + form + packed,
+        ):
             reader, writer = await asyncio.open_connection("127.0.0.1", here.port)
             writer.write(said)
             answer = (await reader.read()).decode()
