@@ -163,7 +163,7 @@ class Pages:
         Args:
             path: The address.
             shown: What it is made of.
-            page: Which page of the board, from 1 on.
+            page: Which page of the board, from 1 to `board_pages`.
         """
         if path in self._files:
             return self._files[path]
@@ -210,8 +210,7 @@ class Pages:
         return self.page("front.html", shown, charts=charts, people=first)
 
     def _board(self, shown: PageMatter, page: int) -> Made:
-        pages = max(1, -(-len(shown.view.people) // ROWS))
-        page = min(max(page, 1), pages)
+        pages = board_pages(shown.view)
         rows = exports.board_of(shown.view, (page - 1) * ROWS, page * ROWS)
         return self.page("board.html", shown, people=rows, page=page, pages=pages)
 
@@ -258,6 +257,11 @@ class Pages:
         here = template.partition(".")[0]
         text = self._templates.get_template(template).render(v=shown.view, here=here, **more)
         return Made(text.encode("utf-8", "replace"), kind)
+
+
+def board_pages(view: SiteView) -> int:
+    """Number of pages of the board."""
+    return max(1, -(-len(view.people) // ROWS))
 
 
 def _metrics(shown: PageMatter) -> bytes:

@@ -25,7 +25,7 @@ from core.site.copies import CACHED, FRESH_S, HEADERS, UNCACHED, Download, OpenC
 from core.site.database import DatabaseProblem
 from core.site.door import Door
 from core.site.forms import FormError, household_of, is_of_here, read_form
-from core.site.pages import Made, PageMatter, Pages
+from core.site.pages import Made, PageMatter, Pages, board_pages
 from core.site.people_book import PeopleBook
 from core.site.try_model import TryModel, UnansweredError
 
@@ -40,7 +40,6 @@ CONNECTIONS_OF_ONE_MAX: Final = 64
 READY_MAX: Final = 256
 """Number of answers that are kept ready."""
 DOWNLOADS_MAX: Final = 2
-PAGES_MAX: Final = 1000
 DIGITS_MAX: Final = 4
 METHODS: Final = ("GET", "HEAD")
 STATS: Final = "/stats/"
@@ -139,6 +138,8 @@ class SiteServer:
             if not self._is_ready(("", 500)):
                 _LOG.exception("an answer has failed: %s", request.path[:80])
             response = self._refused(500, request)
+        if request.transport in self._old:
+            response.force_close()
         self._served[response.status] += 1
         body = response.body if isinstance(response, web.Response) else None
         self._sent_bytes += len(body) if isinstance(body, bytes) else response.body_length if response.prepared else 0
@@ -160,12 +161,12 @@ class SiteServer:
         if path.startswith("/model/") and (copy := self._copy(path.removeprefix("/model/"))) is not None:
             return await self._download(copy, request)
         try:
-            ready = await self._made(path, _page(request))
+            ready = await self._made(path, _page(request, self._view))
         except DatabaseProblem:
             return self._refused(503, request)
         if ready is None:
             return self._refused(404, request)
-        return _response(ready, request, last=request.transport in self._old)
+        return _response(ready, request)
 
     async def _made(self, path: str, page: int) -> _Ready | None:
         """The answer at an address, made anew where it is older than `FRESH_S`; None: there is none."""
@@ -264,7 +265,7 @@ class SiteServer:
             self._busy.discard(transport)
 
 
-def _response(ready: _Ready, request: web.BaseRequest, *, last: bool) -> web.Response:
+def _response(ready: _Ready, request: web.BaseRequest) -> web.Response:
     """An answer that was made, or the word that the client has it already."""
     headers = {**HEADERS, **CACHED, "ETag": ready.tag}
     if ready.tag in request.headers.get("If-None-Match", ""):
@@ -272,13 +273,13 @@ def _response(ready: _Ready, request: web.BaseRequest, *, last: bool) -> web.Res
     else:
         headers["Content-Type"] = ready.made.kind
         response = web.Response(body=ready.made.body, status=ready.made.status, headers=headers)
-    if last or request.body_exists:
+    if request.body_exists:
         response.force_close()
     return response
 
 
-def _page(request: web.BaseRequest) -> int:
-    """Which page of the board is asked for; 1 everywhere else, and where it is not a number."""
+def _page(request: web.BaseRequest, view: SiteView) -> int:
+    """Which page of the board is asked for, of those that there are; 1 where it is not a number, and elsewhere."""
     asked = request.query.get("page", "1") if request.path == "/board" else "1"
     number = int(asked) if len(asked) <= DIGITS_MAX and asked.isascii() and asked.isdecimal() else 1
-    return number if 0 < number <= PAGES_MAX else 1
+    return min(max(number, 1), board_pages(view))

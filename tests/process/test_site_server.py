@@ -2,22 +2,27 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
 import pytest
 
 from core.api.site_view import SiteView
-from core.site import connections, copies
+from core.base.site.ways import Admit
+from core.site import connections, copies, exports
 from core.site.database import Database, database_url
 from core.site.pages import Pages
 from core.site.people_book import PeopleBook
 from core.site.server import CONNECTIONS_MAX, CONNECTIONS_OF_ONE_MAX, HEADERS, SiteServer
 from core.site.try_model import TryModel
+from tests.process.site_sign_in import Signing, walk
+from tests.process.test_site_sign_in import open_to
 from tests.unit.site.views import FILE, view
 
 pytestmark = pytest.mark.process
@@ -185,6 +190,45 @@ def test_page_of_the_board_is_a_number_or_the_first(tmp_path: Path) -> None:
                 assert "Ada" in await answer.text(), asked
 
     serve(test, tmp_path)
+
+
+def test_pages_that_the_board_lacks_are_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    board = exports.board_of
+    seen = lambda shown, *first: (made.append(first[0]), board(shown, *first))[1]  # noqa: E731
+    monkeypatch.setattr(exports, "board_of", seen)
+
+    async def test(here: Running) -> None:
+        for page in range(1, 300):
+            async with here.client.get(here.url(f"/board?page={page}")) as answer:
+                assert "Ada" in await answer.text()
+
+    serve(test, tmp_path)
+    assert set(made) == {0}
+    assert len(made) < 10
+
+
+@pytest.mark.parametrize("path", ["/", "/in", "/nowhere"])
+def test_connection_of_some_age_gets_its_last_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Later it would be cut, whatever is being answered: a proxy keeps connections."""
+    monkeypatch.setattr(connections, "LIFE_S", 2.0)
+
+    async def test(here: Signing) -> None:
+        host, port = urlsplit(here.address).netloc.split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        for closes in (False, True):
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert (b"connection: close" in head.lower()) is closes
+            if not closes:
+                (length,) = re.findall(rb"(?i)content-length: (\d+)", head)
+                await reader.readexactly(int(length))
+                await asyncio.sleep(1.2)
+        writer.close()
+
+    walk(tmp_path, open_to(Admit.ANYBODY), test)
 
 
 @pytest.mark.parametrize(
