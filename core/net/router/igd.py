@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from core.net.router.nat_pmp import GrantedMapping, MappingRequest, NoMapping
+from core.net.router.nat_pmp import GrantedMapping, MappingRequest, NoMapping, PortTaken
 
 SEARCH_S: Final = 2
 """Seconds that routers may take to answer the search."""
@@ -19,6 +19,8 @@ FOUND_MAX: Final = 8
 DESCRIPTION: Final = "Potluck"
 DEVICE_TYPES: Final = tuple(f"urn:schemas-upnp-org:device:InternetGatewayDevice:{version}" for version in (1, 2))
 NO_ROUTER: Final = "no router of this network speaks UPnP"
+_TAKEN: Final = 718
+"""UPnP's error "ConflictInMappingEntry"."""
 _ONLY_PERMANENT: Final = 725
 """UPnP's error "OnlyPermanentLeasesSupported" (WANIPConnection:1)."""
 _ANY: Final = ipaddress.IPv4Address(0)
@@ -39,6 +41,7 @@ class Igd:
         """Ask for a port, renew it, or release it.
 
         Raises:
+            PortTaken: another computer has that port.
             NoMapping: the router refuses.
         """
         from async_upnp_client.exceptions import UpnpActionError, UpnpError  # noqa: PLC0415 - heavy; most never need it
@@ -56,7 +59,8 @@ class Igd:
                 await self._add(request, transport, 0)
             return GrantedMapping(request.external_port, request.lifetime_s)
         except (UpnpError, TimeoutError, ValueError) as error:
-            raise NoMapping(f"the router refuses: {error}") from error
+            kind = PortTaken if getattr(error, "error_code", None) == _TAKEN else NoMapping
+            raise kind(f"the router refuses: {error}") from error
 
     async def address(self) -> str:
         """The router's external address.

@@ -35,6 +35,10 @@ class NoMapping(Exception):  # noqa: N818 - an outcome more than an error
     """The router does not answer, or refuses."""
 
 
+class PortTaken(NoMapping):
+    """Another computer has this port of the router; another number may be free."""
+
+
 class OtherVersion(NoMapping):
     """The router speaks another version of the protocol."""
 

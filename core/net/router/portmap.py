@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol
 
 from core.base.addresses import is_reachable
 from core.net.router import igd, nat_pmp
-from core.net.router.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoMapping, Transport
+from core.net.router.nat_pmp import GatewayQueries, GrantedMapping, MappingRequest, NoMapping, PortTaken, Transport
 
 LIFETIME_S: Final = 3600
 RENEW_SHARE: Final = 0.5
@@ -51,6 +51,7 @@ class Gateway(Protocol):
         """Ask for a port, renew it, or release it (`lifetime_s` 0).
 
         Raises:
+            PortTaken: another computer has it.
             NoMapping: the router refuses.
         """
 
@@ -112,33 +113,39 @@ class PortMap:
             )
             for t in TRANSPORTS
         ]
+        held: dict[Transport, MappingRequest] = {}
         try:
             while not self._moved.is_set():
-                mapped, requests = await self._map(gateway, requests)
+                mapped = await self._map(gateway, [held.get(one.transport, one) for one in requests], held)
                 self._say(mapped)
                 await self._rest(max(RENEW_S_MIN, mapped.lifetime_s * RENEW_SHARE))
         finally:
             self._say(None)
-            await _give_back(gateway, requests)
+            await _give_back(gateway, held)
 
-    async def _map(self, gateway: Gateway, requests: list[MappingRequest]) -> tuple[Mapped, list[MappingRequest]]:
-        """Map both planes to one external number."""
+    async def _map(
+        self, gateway: Gateway, requests: list[MappingRequest], held: dict[Transport, MappingRequest]
+    ) -> Mapped:
+        """Map both planes to one external number.
+
+        Args:
+            gateway: The router.
+            requests: What is asked for first.
+            held: What it has granted; changed here.
+        """
         for _ in range(PORT_TRIES):
             granted: list[GrantedMapping] = []
-            for request in requests:
-                suggested = granted[0].external_port if granted else request.external_port
-                granted.append(await gateway.ask(replace(request, external_port=suggested)))
-            requests = [
-                replace(request, external_port=got.external_port)
-                for request, got in zip(requests, granted, strict=True)
-            ]
-            if len({got.external_port for got in granted}) == 1:
+            with contextlib.suppress(PortTaken):
+                for request in requests:
+                    suggested = granted[0].external_port if granted else request.external_port
+                    granted.append(await gateway.ask(replace(request, external_port=suggested)))
+                    held[request.transport] = replace(request, external_port=granted[-1].external_port)
+            ports = {got.external_port for got in granted}
+            if len(granted) == len(requests) and len(ports) == 1:
                 host = granted[0].host or await gateway.address()
                 lifetime_s = min(got.lifetime_s for got in granted)
-                return Mapped(
-                    method=gateway.method, host=host, port=granted[0].external_port, lifetime_s=lifetime_s
-                ), requests
-            await _give_back(gateway, requests)
+                return Mapped(method=gateway.method, host=host, port=ports.pop(), lifetime_s=lifetime_s)
+            await _give_back(gateway, held)
             other = self._random.randint(*PORTS)
             requests = [replace(request, external_port=other) for request in requests]
         raise NoMapping("the router gives no number that is free for TCP and UDP")
@@ -154,11 +161,12 @@ class PortMap:
                 await self._moved.wait()
 
 
-async def _give_back(gateway: Gateway, requests: list[MappingRequest]) -> None:
-    """Tell the router that the port is free; also during cancellation, so it may not take long."""
+async def _give_back(gateway: Gateway, held: dict[Transport, MappingRequest]) -> None:
+    """Tell the router that the ports it has granted are free; also during cancellation, so it may not take long."""
     with contextlib.suppress(NoMapping, TimeoutError):
         async with asyncio.timeout(FAREWELL_S):
-            for request in requests:
+            while held:
+                _, request = held.popitem()
                 await gateway.ask(replace(request, lifetime_s=0))
 
 

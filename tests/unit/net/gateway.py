@@ -193,6 +193,8 @@ class Router(asyncio.DatagramProtocol):
                 return _fault(725)
             case "AddPortMapping":
                 key = said["NewProtocol"].lower(), int(said["NewExternalPort"])
+                if self.mappings.get(key, ("127.0.0.1",))[0] != said["NewInternalClient"]:
+                    return _fault(718)
                 self.mappings[key] = (
                     said["NewInternalClient"],
                     int(said["NewInternalPort"]),

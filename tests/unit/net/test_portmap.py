@@ -1,8 +1,9 @@
 """Ports of a simulated router on loopback."""
 
 import asyncio
+import contextlib
 import struct
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import wraps
 from random import Random
 from typing import Any, Self
@@ -177,6 +178,27 @@ async def test_a_upnp_router_that_refuses():
         found = await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
         with pytest.raises(NoMapping, match="refuses"):
             await found.ask(WISH)
+
+
+@in_loop
+async def test_port_that_another_computer_has_is_left_to_it():
+    router, other = Router(), ("127.0.0.9", PORT, 0)
+    router.mappings["udp", PORT] = other
+    async with router.open() as port:
+
+        @contextlib.asynccontextmanager
+        async def search() -> AsyncIterator[Any]:
+            found: Any = await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
+            found.method = "upnp"
+            yield found
+
+        async with Kept([search]) as kept:
+            await kept.until(1)
+            mapped = kept.told[0]
+            assert mapped is not None
+            assert mapped.port != PORT
+            assert set(router.mappings) == {("udp", PORT), ("tcp", mapped.port), ("udp", mapped.port)}
+        assert router.mappings == {("udp", PORT): other}
 
 
 @pytest.mark.parametrize(
