@@ -6,6 +6,7 @@ the simulator a simulated worker answers.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 from random import Random
 from typing import Any, ClassVar
 
@@ -287,15 +288,15 @@ class Participant:
         known = (self.rounds.heldout[1], self._trainer.contributing.pending.loss or None)
         shown = self._presentation
         looks = heldout_news(shown.peers.values(), known=known, epoch_max=shown.stood.epoch)
-        new: list[HeldoutLearned] = sorted(looks - self._looks, key=lambda look: (look.epoch, look.loss))
-        outputs += new
+        outputs += sorted(looks - self._looks, key=attrgetter("epoch", "loss"))
         self._looks = looks
         self._trainer.arrival.answered(news=bool(news))
         return [*outputs, *self._consider(now)]
 
     def _consider(self, now: float) -> list[Output]:
         """With what is known now, do what this peer is here for."""
-        return (self._standby if self._trainer.epochs.phase is Phase.IDLE else self._trainer).consider(now)
+        rests = self._trainer.epochs.phase is Phase.IDLE
+        return self._standby.consider(now, held=self._trainer.epochs.state) if rests else self._trainer.consider(now)
 
     def _averaged(self, event: Formed | Missed | Committed, now: float) -> list[Output]:
         """A round, or the search for its group, has begun or ended."""

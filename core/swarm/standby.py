@@ -17,7 +17,7 @@ from core.swarm.words.orders import Changed
 from core.swarm.words.outputs import Committed, Formed, Missed, Output
 from core.swarm.words.progress import StateCopy
 from core.swarm.words.settings import ParticipantSettings
-from core.swarm.words.states import StateName, first_state
+from core.swarm.words.states import State, StateName, first_state
 
 OWN_VIEW_S: Final = 10.0
 """A helper does not go back to where the others stood before its own last round for this long."""
@@ -168,9 +168,15 @@ class Standby:
         self.name = branches.head(self.name, stands, trains=False, loyal=loyal, back=back) or self.name
         return self.name
 
-    def consider(self, now: float) -> list[Output]:
-        """Stand where the others stand, and read who gave what there."""
-        reads = self._catch_up.look(self._first, now) if self._shows else []
+    def consider(self, now: float, *, held: State | None = None) -> list[Output]:
+        """Stand where the others stand, and read who gave what there.
+
+        Args:
+            now: Unix seconds.
+            held: The state of this peer's trainer, which rests; None: there was none.
+        """
+        mine = held or State(self._first, b"", "")
+        reads = self._catch_up.look(mine, now) if self._shows else []
         return [*self._stand(now), *self.keeper.consider(self.name, now), *reads]
 
     def _stand(self, now: float) -> list[Output]:

@@ -133,11 +133,11 @@ class CatchUp:
         failed = failed and (mine.name.epoch == 0 or now < self._failed_at + LISTEN_S)
         return self.choice.listens(now) or (failed and bool(self.choice.offers(mine, now)))
 
-    def look(self, first: StateName, now: float) -> Sequence[Output]:
-        """Read who gave what where most stand, now and then; for a peer that holds no state but the `first`."""
+    def look(self, mine: State, now: float) -> Sequence[Output]:
+        """Read now and then who gave what where a peer without a trainer would go; `mine` is the state that it has."""
         if not self.reader.due(now):
             return []
-        offer = self.choice.best(State(first, b"", ""), now)
+        offer = self.choice.best(mine, now)
         if offer is None:
             return []
         donors = self._random.sample(offer.peers, min(len(offer.peers), DONORS_MAX))

@@ -93,3 +93,14 @@ def test_paused_volunteer_reads_who_gave_what() -> None:
     stage.answer(TrainerGone(paused=True))
     stage.read(p1=report_of(StateName(1, b"\x01" * 32), time=stage.now, digest=b"d" * 32))
     assert [ask.digest for ask in stage.heard_by(1, StateAsk)] == [b"d" * 32]
+
+
+def test_paused_volunteer_is_shown_no_board_of_those_behind() -> None:
+    """It is further, so its own samples would vanish from the board until it goes on."""
+    stage = Stage()
+    stage.ready(StateName(5, b"\x05" * 32))
+    stage.answer(TrainerGone(paused=True))
+    for _ in range(20):
+        stage.read(p20=report_of(StateName(1, b"\x01" * 32), time=stage.now, digest=b"d" * 32))
+        stage.wait(1.0)
+    assert not stage.heard_by(20, StateAsk)
