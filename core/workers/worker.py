@@ -36,6 +36,9 @@ PING_S = 1.0
 UNANSWERED_MAX = 15
 """Number of unanswered pings in a row after which the worker counts as frozen.  Pings are counted, not seconds, so that
 a computer that slept does not blame its worker."""
+START_MAX = 900
+"""Number of seconds, counted likewise, after which a worker that is not ready counts as frozen: a driver, or a drive of
+the network, may hang.  To import torch takes five minutes at most (core.parts.getting)."""
 
 
 class Worker(Generic[F]):
@@ -48,8 +51,7 @@ class Worker(Generic[F]):
         on_frame: Called with every frame of the worker, in order.
         frames: The union of the frames that it says; by default those of a worker that trains.
         command: The program; by default that worker.
-        ping_s: How often it is asked whether it runs, while it is ready: importing torch can take long, and one that is
-            suspended is left alone.
+        ping_s: How often it is asked whether it runs, once it is ready, and not while it is suspended.
     """
 
     def __init__(
@@ -133,11 +135,15 @@ class Worker(Generic[F]):
                 self._process.kill()
 
     async def _ask(self) -> None:
-        """Ping while it is ready, until nothing comes back; then end it."""
-        while self._unanswered < UNANSWERED_MAX:
-            await self._ready.wait()
-            self._unanswered += 1
-            self.send(Ping())
+        """Ping while it is ready, until nothing comes back; then end it, as one that does not become ready."""
+        waited = 0
+        while self._unanswered < UNANSWERED_MAX and waited < START_MAX:
+            if self.began:
+                await self._ready.wait()
+                self._unanswered += 1
+                self.send(Ping())
+            else:
+                waited += 1
             await asyncio.sleep(self._ping_s)
         self.failure = Failed.of(WorkerProblem("The training process does not answer.", hint="It is started again."))
         self.kill()

@@ -108,3 +108,11 @@ def test_a_process_that_answers_lives_on_however_long_it_works(tmp_path: Path) -
     assert code in {7, -9}
     assert len(heard) == 1  # no Pong among them
     assert worker.failure is None
+
+
+def test_a_process_that_hangs_at_its_start_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.workers.worker.START_MAX", 20)
+    code, heard, worker = run("time.sleep(15)  # in a driver, for example", tmp_path)
+    assert (code, heard) == (-9, [])
+    assert worker.failure is not None
+    assert str(worker.failure.message) == "The training process does not answer."
