@@ -12,12 +12,12 @@ import msgspec
 from core.api.program_folder import ProgramFolder, begin_again, came_up
 from core.api.sentence import Said, recalled
 from core.api.snapshot import Activity, Snapshot
-from core.api.updates import UpdateView
+from core.api.updates import UpdateProgress, UpdateView
 from core.api.verdict import VerdictCode
 from core.base.problems import Problem, Sentence
 from core.engine.installation import Installation
 from core.system.child_process import own_command
-from core.system.reports import end
+from core.system.reports import LINE_BYTES_MAX, end
 from core.updates.getting import viewed
 
 DAY_S: Final = 86_400.0
@@ -109,7 +109,7 @@ class UpdateWatch:
             while True:
                 await asyncio.sleep(SEE_S)
                 if self.view is not None and self.view.on and wall() >= due and self._may_use_network:
-                    good = await self._look()
+                    good = await self.look()
                     due = wall() + (DAY_S * self._random.uniform(0.8, 1.2) if good else self._random.uniform(*AGAIN_S))
                 self._see(program)
                 if not self._installation.options.stay and begin_again([]) is not None:
@@ -145,8 +145,12 @@ class UpdateWatch:
             self.view = seen
             self._changed()
 
-    async def _look(self) -> bool:
-        """Have a process of its own look, which may be ended at any moment; returns whether it could."""
+    async def look(self) -> bool:
+        """Have a process of its own look, which may be ended at any moment; returns whether it could.
+
+        What it downloads counts as the person's limits have it, and it ends where the network is to rest: the next look
+        goes on with the archive.
+        """
         home = self._installation.options.home.directory
         words = [*own_command(), "update", "--get", "--json", "--home", str(home)]
         nothing = asyncio.subprocess.DEVNULL
@@ -156,18 +160,33 @@ class UpdateWatch:
                 stdin=nothing,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=nothing,
+                limit=LINE_BYTES_MAX,
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except OSError:
             return False
+        assert process.stdout is not None
+        last, done = b"", 0
         try:
-            said, _ = await process.communicate()
+            while (line := await process.stdout.readline()) and self._may_use_network:
+                last, done = line, self._count(line, done)
+            code = 0 if not line and await process.wait() == 0 else 1
         finally:
             await end(process, patience_s=0.0)
-        if process.returncode:
-            with contextlib.suppress(msgspec.DecodeError, IndexError):
-                self._tell_failure(msgspec.json.decode(said.splitlines()[-1], type=_FailedLook))
-        return process.returncode == 0
+        if code and not line:
+            with contextlib.suppress(msgspec.DecodeError):
+                self._tell_failure(msgspec.json.decode(last, type=_FailedLook))
+        return code == 0
+
+    def _count(self, line: bytes, before: int) -> int:
+        """Count what has come since the line before; returns how many bytes of the file that comes are here."""
+        try:
+            done = msgspec.json.decode(line, type=UpdateProgress).done_bytes
+        except msgspec.DecodeError:
+            return before
+        if before and done > before:  # at first an earlier download's part is among them
+            self._installation.usage_policy.pace.passed(received=done - before)
+        return done
 
     def _tell_failure(self, failed: _FailedLook) -> None:
         if failed.message != self._told:
