@@ -5,13 +5,12 @@ the lock screen is on; UPower, the battery; NetworkManager, whether the connecti
 """
 
 import contextlib
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from core.schedule.sensed import Sensed
 from core.schedule.senses.dbus import Service
 from core.schedule.senses.findings import Absent, Periodic, Tell
+from core.schedule.senses.linux import METERED, NETWORK_MANAGER, NETWORK_MANAGER_PATH
 from core.schedule.senses.sensors import BATTERY_S, battery
 
 IDLE_MS: Final = 1000
@@ -26,10 +25,6 @@ _UPOWER: Final = "org.freedesktop.UPower"
 _UPOWER_PATH: Final = "/org/freedesktop/UPower"
 _DISPLAYED: Final = f"{_UPOWER_PATH}/devices/DisplayDevice"
 """All batteries together, as the desktop shows them."""
-_NETWORK_MANAGER: Final = "org.freedesktop.NetworkManager"
-_NETWORK_MANAGER_PATH: Final = "/org/freedesktop/NetworkManager"
-_METERED: Final[Mapping[int, bool]] = MappingProxyType({1: True, 2: False, 3: True, 4: False})
-"""NMMetered: yes, no, probably, probably not."""
 
 
 class Mutter:
@@ -118,7 +113,7 @@ class NetworkManager:
         Raises:
             Absent: it does not run.
         """
-        with contextlib.closing(Service("system", _NETWORK_MANAGER)) as service:
+        with contextlib.closing(Service("system", NETWORK_MANAGER)) as service:
             tell(_cost(service))
             for signals in service.signals():
                 if "PropertiesChanged" in signals:
@@ -126,4 +121,4 @@ class NetworkManager:
 
 
 def _cost(service: Service) -> Sensed:
-    return Sensed(metered=_METERED.get(service.properties(_NETWORK_MANAGER_PATH, _NETWORK_MANAGER).get("Metered", 0)))
+    return Sensed(metered=METERED.get(str(service.properties(NETWORK_MANAGER_PATH, NETWORK_MANAGER).get("Metered"))))

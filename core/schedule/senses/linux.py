@@ -9,13 +9,14 @@ from typing import Final
 
 from core.schedule.senses.findings import Ask, Medium, NetworkSense
 
-_NAME: Final = "org.freedesktop.NetworkManager"
+NETWORK_MANAGER: Final = "org.freedesktop.NetworkManager"
+NETWORK_MANAGER_PATH: Final = "/org/freedesktop/NetworkManager"
 QUESTION: Final = (
     "busctl", "--system", "--timeout=3", "--auto-start=no", "get-property",
-    _NAME, "/org/freedesktop/NetworkManager", _NAME, "Metered", "PrimaryConnectionType",
+    NETWORK_MANAGER, NETWORK_MANAGER_PATH, NETWORK_MANAGER, "Metered", "PrimaryConnectionType",
 )  # fmt: skip
-_METERED: Final[Mapping[str, bool]] = MappingProxyType({"1": True, "2": False, "3": True, "4": False})
-"""NMMetered: yes, no, probably, probably not."""
+METERED: Final[Mapping[str, bool]] = MappingProxyType({"1": True, "2": False, "3": True, "4": False})
+"""By NMMetered: yes, no, probably, probably not."""
 _MEDIA: Final[Mapping[str, Medium]] = MappingProxyType(
     {"802-3-ethernet": "cable", "802-11-wireless": "wifi", "gsm": "mobile", "cdma": "mobile", "bluetooth": "mobile"}
 )
@@ -27,7 +28,7 @@ async def network(ask: Ask, *, routes: Path = _ROUTES) -> NetworkSense:
     """Ask NetworkManager and the kernel about the network."""
     answers = dict(line.split(" ", 1) for line in (await ask(QUESTION)).splitlines() if " " in line)
     return NetworkSense(
-        metered=_METERED.get(answers.get("u", "")),
+        metered=METERED.get(answers.get("u", "")),
         medium=_MEDIA.get(answers.get("s", "").strip('"'), "unknown"),
         gateway=gateway(routes),
     )
