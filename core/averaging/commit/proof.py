@@ -131,6 +131,8 @@ class Proof:
     def _left_out(self, present: Members) -> dict[int, Members]:
         """Shares with a chunk that lacks too many of these members, whose parts are in most others; and which members.
 
+        Where most shares lack most of the samples, not all their members were late: few may reduce, and lie.
+
         Args:
             present: Members that have told their sums.
         """
@@ -138,6 +140,8 @@ class Proof:
         lanes = [lane for lane in self._lanes if lane.count]
         holding = {lane.share: self._held(lane.share, givers) for lane in lanes}
         there = {m for m in givers if 2 * sum(m in members for members in holding.values()) > len(lanes) - 1}
+        if 2 * shares.samples_of(there) < shares.samples_of(givers):
+            there = set(givers)
         most = LEFT_OUT * shares.samples_of(givers) * (1 + ROUNDED)
         found: dict[int, Members] = {}
         for lane in lanes:

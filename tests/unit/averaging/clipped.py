@@ -28,11 +28,16 @@ def clipped_round(
     seed: int = 0,
     aggregators: dict[int, Aggregator] | None = None,
     signed: bool = True,
-    chunks: int = 3,
+    chunks: int | Sequence[int] = 3,
 ) -> Round:
-    """A round of members, so many or with so many samples each, that train one model: as much noise as gradient."""
+    """A round of members, so many or with so many samples each, that train one model: as much noise as gradient.
+
+    Each reduces so many chunks, or as many as are named for it.
+    """
     samples = [10] * members if isinstance(members, int) else [*members]
-    plan, keys = with_keys(make_plan(samples, chunks * CHUNK * len(samples), chunk_numel=CHUNK, codec=codec))
+    shares = (chunks,) * len(samples) if isinstance(chunks, int) else tuple(chunks)
+    plan, keys = with_keys(make_plan(samples, sum(shares) * CHUNK, chunk_numel=CHUNK, codec=codec))
+    plan = msgspec.structs.replace(plan, chunks=shares)
     random = np.random.default_rng(seed)
     gradient = random.standard_normal(plan.numel).astype(np.float32)
     vectors = gradient + random.standard_normal((len(samples), plan.numel)).astype(np.float32)

@@ -68,6 +68,23 @@ def test_a_share_that_leaves_the_others_out_is_made_anew(members: int, liar: int
         np.testing.assert_allclose(round_.results[place], exact, rtol=0, atol=0.05)
 
 
+@pytest.mark.parametrize(
+    ("chunks", "liars"), [((0, 12, 0, 0), {1}), ((0, 18, 0, 0, 0, 0), {1}), ((0, 6, 6, 6, 0, 0), {1, 3})]
+)
+def test_few_that_reduce_do_not_leave_most_out(chunks: tuple[int, ...], liars: set[int]) -> None:
+    """One of any number that alone could be reached directly had the mean be its own part, and it was committed."""
+    members = len(chunks)
+    round_ = clipped_round(members, chunks=chunks)
+    for liar in liars:
+        corrupt(round_, liar, hears=nothing_readable)
+    round_.run()
+    exact = true_means(round_)
+    for end in honest_ends(round_, frozenset(liars)):
+        assert all(end.outcome.versions[liar] for liar in liars)
+    honest = [place for place in range(members) if place not in liars]
+    np.testing.assert_allclose(round_.results[honest[0]], exact, rtol=0, atol=0.05)
+
+
 def test_without_the_proof_a_share_is_the_reducers_own() -> None:
     round_ = clipped_round(4, signed=False)
     corrupt(round_, LIAR, hears=nothing_readable)
