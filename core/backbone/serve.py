@@ -137,7 +137,7 @@ class Backbone:
             clock=clock,
             owner=self._on_event,
         )
-        self._experts = ExpertShelf(charter.folder / EXPERTS, self._session.deliver)
+        self._experts = ExpertShelf(charter.folder / EXPERTS, self._session.deliver, ahead_s=lambda: clock.wall_ahead_s)
         self._desk = WelcomeDesk(
             charter=charter,
             authority=self._authority,

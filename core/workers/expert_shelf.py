@@ -22,10 +22,12 @@ class ExpertShelf:
     Args:
         folder: Where they lie.
         deliver: Gives the machine that tells of them an event.
+        ahead_s: How far the clock by which files are written is ahead of the collaboration's time, seconds.
     """
 
-    def __init__(self, folder: Path, deliver: Callable[[CopyHere], None]) -> None:
+    def __init__(self, folder: Path, deliver: Callable[[CopyHere], None], *, ahead_s: Callable[[], float]) -> None:
         self.folder = folder
+        self._ahead_s = ahead_s
         self._deliver = deliver
         self._waiting: asyncio.Queue[tuple[Expert, int, Path]] = asyncio.Queue()
 
@@ -68,8 +70,11 @@ class ExpertShelf:
         return str(files[-1]) if files else ""
 
     def saved(self) -> dict[Expert, int]:
-        """When the newest state of each expert that lies here was written, Unix seconds."""
-        return {expert: int(written_at(paths[-1])) for expert, paths in expert_files(self.folder).items()}
+        """When the newest state of each expert that lies here was written, Unix seconds of the collaboration."""
+        return {expert: self._at(written_at(paths[-1])) for expert, paths in expert_files(self.folder).items()}
+
+    def _at(self, written: float) -> int:
+        return max(0, int(written - self._ahead_s()))
 
     async def keep(self) -> None:
         """Have others know of files, one after the other, until cancelled."""
@@ -77,7 +82,7 @@ class ExpertShelf:
             expert, version, path = await self._waiting.get()
             try:
                 file = await asyncio.to_thread(DiskStateFile, path, None)
-                saved = int(path.stat().st_mtime)
+                saved = self._at(path.stat().st_mtime)
             except (Problem, OSError) as problem:
                 _LOG.warning("a copy of an expert is not given: %s", problem)
                 continue

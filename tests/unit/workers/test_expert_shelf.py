@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +16,10 @@ from core.swarm.experts.copy_news import CopyHere
 from core.swarm.experts.keeping import CopyDropped, CopyFetched
 from core.workers.expert_files import expert_file, version_of
 from core.workers.expert_shelf import ExpertShelf
+
+
+def shelf_in(folder: Path, deliver: Callable[[CopyHere], None] = lambda _: None, ahead_s: float = 0.0) -> ExpertShelf:
+    return ExpertShelf(folder, deliver, ahead_s=lambda: ahead_s)
 
 
 def fetched(sink: DiskStateSink, data: bytes, place: int) -> CopyFetched:
@@ -29,7 +35,7 @@ def test_copy_outlives_the_next_download(tmp_path: Path) -> None:
     sink, told = DiskStateSink(tmp_path / "incoming"), list[CopyHere]()
 
     async def run() -> None:
-        shelf = ExpertShelf(tmp_path, told.append)
+        shelf = shelf_in(tmp_path, told.append)
         for place in range(3):
             assert shelf.take(fetched(sink, bytes([place]) * 100, place))
         keeping = asyncio.create_task(shelf.keep())
@@ -43,12 +49,33 @@ def test_copy_outlives_the_next_download(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("expert-*"))) == 3
 
 
+@pytest.mark.parametrize("ahead_s", [3600.0, -3600.0])
+def test_age_of_a_copy_is_by_the_collaborations_time(tmp_path: Path, ahead_s: float) -> None:
+    """A computer whose clock is wrong writes its files by that clock."""
+    told, now = list[CopyHere](), int(time.time())  # noqa: TID251 - by which files are written
+    shelf = shelf_in(tmp_path, told.append, ahead_s)
+    assert shelf.take(fetched(DiskStateSink(tmp_path / "incoming"), b"state", 0))
+    (path,) = tmp_path.glob("expert-*")
+    os.utime(path, (now + ahead_s, now + ahead_s))
+
+    async def run() -> None:
+        keeping = asyncio.create_task(shelf.keep())
+        while not told:
+            await asyncio.sleep(0.01)
+            assert not keeping.done()
+        keeping.cancel()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    assert [copy.saved for copy in told] == [now]
+    assert shelf.saved() == {(0, (0, 0)): now}
+
+
 def test_copy_with_a_flipped_bit_is_not_given(tmp_path: Path) -> None:
     """Others would take it for what the expert was, under a digest of its own."""
     told = list[CopyHere]()
 
     async def run() -> None:
-        shelf = ExpertShelf(tmp_path, told.append)
+        shelf = shelf_in(tmp_path, told.append)
         root = root_digest(chunk_digests([b"whole"]))
         for place, data in enumerate((b"whose", b"whole")):
             path = expert_file(tmp_path, (0, (place, 0)), version=3, root=root)
@@ -65,7 +92,7 @@ def test_copy_with_a_flipped_bit_is_not_given(tmp_path: Path) -> None:
 
 
 def test_files_that_the_worker_drops_meanwhile_end_nothing(tmp_path: Path) -> None:
-    shelf, ended = ExpertShelf(tmp_path, lambda _: None), Event()
+    shelf, ended = shelf_in(tmp_path), Event()
 
     def worker() -> None:
         for version in count():
@@ -89,7 +116,7 @@ def test_files_that_the_worker_drops_meanwhile_end_nothing(tmp_path: Path) -> No
 
 def test_fetched_copy_is_the_newest_after_the_clock_was_ahead(tmp_path: Path) -> None:
     """Two states are of a day that has not come yet; a third one is fetched, and is found at the next start."""
-    sink, shelf = DiskStateSink(tmp_path / "incoming"), ExpertShelf(tmp_path, lambda _: None)
+    sink, shelf = DiskStateSink(tmp_path / "incoming"), shelf_in(tmp_path)
     for ahead in (1, 2):
         path = expert_file(tmp_path, (0, (1, 0)), version=90 + ahead, root=bytes(32))
         path.touch()
@@ -105,4 +132,4 @@ def test_copy_that_somebody_reads_is_dropped_later(tmp_path: Path, monkeypatch: 
 
     expert_file(tmp_path, (0, (1, 0)), version=1, root=bytes(32)).touch()
     monkeypatch.setattr(Path, "unlink", refuse)
-    assert ExpertShelf(tmp_path, lambda _: None).take(CopyDropped((0, (1, 0))))
+    assert shelf_in(tmp_path).take(CopyDropped((0, (1, 0))))
