@@ -4,10 +4,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, Final
 
+from core.api.numbers import volume
+from core.base.problems import Sentence
 from core.engine.installation import Installation
 from core.experts import hosting
 from core.swarm.experts import exchange, places
@@ -47,23 +50,26 @@ class ExpertsHere:
     ) -> None:
         self._host = host
         self._preferences = installation.preferences
+        self._notice = partial(installation.notices.add, "warning")
         self._expert_bytes = place.numbers.hosting_bytes
         self._deliver = deliver
         self._changed = changed
-        self.shelf = ExpertShelf(place.folder, deliver)
+        self.shelf = ExpertShelf(place.folder, deliver, ahead_s=lambda: installation.clock.wall_ahead_s)
         """The files that lie here."""
         self._worker = ExpertWorker(
             place,
             trainers=trainers,
             tell=self._told,
             changed=self._worker_changed,
-            notice=lambda sentence: installation.notices.add("warning", sentence),
+            notice=self._notice,
             random=SystemRandom(),
         )
         self._wanted = False
         """Whether the person contributes."""
         self._count = 0
         """Number of experts that this computer is to have now."""
+        self._too_little: int | None = None
+        """What the person lets training take of the memory, where that is too little for one expert, as it was told."""
         self._saved: dict[hosting.Expert, int] = {}
         """Rows that each expert had answered when it was saved last."""
         self._saving: set[hosting.Expert] = set()
@@ -145,9 +151,15 @@ class ExpertsHere:
         return room if chosen.experts is None else min(room, chosen.experts)
 
     def _worker_changed(self) -> None:
-        """Take places, or leave some, once the worker has said for how many there is memory."""
-        if self._wanted and self._room() != self._count and self._worker.keeper.pid is not None:
-            self._have(self._room())
+        """Take places, or leave some, once the worker has said for how many there is memory; say why there is none."""
+        chosen, room = self._preferences.settings, self._room()
+        if self._wanted and room != self._count and self._worker.keeper.pid is not None:
+            self._have(room)
+        too_little = chosen.memory_bytes if self._worker.places_max and not room and chosen.experts != 0 else None
+        if too_little is not None and too_little != self._too_little:
+            none = "No expert of the model lives here: each takes {size} of memory, and training may take {most}."
+            self._notice(Sentence(none, volume(self._expert_bytes), volume(too_little)))
+        self._too_little = too_little
         self._changed()
 
     def _have(self, count: int) -> None:

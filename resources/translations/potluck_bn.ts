@@ -3132,6 +3132,10 @@
    <translation>মডেলের কোনো এক্সপার্ট এখানে থাকে না: প্রতিটির {size} মেমরি লাগে, আর ততটা খালি নেই।</translation>
   </message>
   <message>
+   <source>No expert of the model lives here: each takes {size} of memory, and training may take {most}.</source>
+   <translation>মডেলের কোনো এক্সপার্ট এখানে থাকে না: প্রতিটির {size} মেমরি লাগে, আর প্রশিক্ষণ {most} নিতে পারে।</translation>
+  </message>
+  <message>
    <source>No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: https://.../{00000..00127}.jsonl.zst</source>
    <translation>ওয়েব সার্ভারের ফোল্ডারের তালিকা করা যায় না। একটি ফাইলের নাম দিন, বা ক্রমিক নামের অনেকগুলোর, যেমন কাটা লেখার হয়: https://.../{00000..00127}.jsonl.zst</translation>
   </message>

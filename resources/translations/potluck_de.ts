@@ -3132,6 +3132,10 @@
    <translation>Kein Experte des Modells wohnt hier: Jeder braucht {size} Speicher, und so viel ist nicht frei.</translation>
   </message>
   <message>
+   <source>No expert of the model lives here: each takes {size} of memory, and training may take {most}.</source>
+   <translation>Kein Experte des Modells wohnt hier: Jeder braucht {size} Speicher, und das Training darf {most} nehmen.</translation>
+  </message>
+  <message>
    <source>No folder of a web server can be listed. Name a file, or many whose names count, as those of a cut do: https://.../{00000..00127}.jsonl.zst</source>
    <translation>Kein Ordner eines Webservers lässt sich auflisten. Eine Datei nennen, oder viele, deren Namen zählen, wie nach dem Zerlegen: https://.../{00000..00127}.jsonl.zst</translation>
   </message>

@@ -49,6 +49,7 @@ class Home:
         limits = hosting.HostLimits(bytes_max=1 << 20, rows_max=64)
         self.host = hosting.ExpertHost(codec=codec_of("raw"), numbers=32, limits=limits, trace=Trace())
         self.wishes, self.has_wish = [], asyncio.Event()
+        self.notices = []
         self.to_save, self.follows = asyncio.Queue(), asyncio.Event()
         self.settings = SimpleNamespace(experts=None, memory_bytes=None)
         preferences = SimpleNamespace(settings=self.settings, follow=self.follow)
@@ -64,11 +65,14 @@ class Home:
         self.here = experts_here.ExpertsHere(
             place,
             self.host,
-            SimpleNamespace(preferences=preferences, notices=None),
+            SimpleNamespace(preferences=preferences, notices=self, clock=SimpleNamespace(wall_ahead_s=0.0)),
             trainers=None,
             deliver=self.deliver,
             changed=lambda: None,
         )
+
+    def add(self, level, sentence):
+        self.notices.append(str(sentence))
 
     def follow(self, choose):
         self.choose = choose
@@ -162,7 +166,10 @@ def test_experts_take_no_more_memory_than_training_may(play):
             await home.has_wish.wait()
         running.cancel()
 
-    assert play(act).wishes == [4, 2, 0, 4]
+    home = play(act)
+    assert home.wishes == [4, 2, 0, 4]
+    (told,) = home.notices
+    assert "406.02 kB of memory, and training may take 406.01 kB" in told, "once, where it is too little for one"
 
 
 def test_leaving_ends_before_the_engine_is_ended_by_force(play, monkeypatch):
