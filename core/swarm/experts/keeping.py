@@ -19,6 +19,7 @@ from math import inf
 from random import Random
 from typing import Any, Final, TypeAlias
 
+from core.base.back_off import BackOff
 from core.base.ids import PeerId
 from core.base.machine import Lost, Received, Send, Tick, Trace, earliest
 from core.dht.events import Found
@@ -26,7 +27,7 @@ from core.dht.events import Output as DhtOutput
 from core.dht.node import DhtNode
 from core.experts.hosting import Expert
 from core.swarm.catching_up.donor import FileDonor, PastMembers
-from core.swarm.catching_up.fetch import FileFetch, StateSink
+from core.swarm.catching_up.fetch import FileFetch, StateSink, Why
 from core.swarm.experts.copy_news import SOON_S, CopyHere, CopyNews
 from core.swarm.experts.other_hosts import OtherHosts, rank, row_of
 from core.swarm.experts.places import PlaceTaken
@@ -46,6 +47,8 @@ GATHER_S: Final = 3.0
 """The same while all are gathered."""
 RECOVER_S: Final = 20.0
 """Time without a chunk of a copy that is waited for, after which an expert begins anew."""
+SILENT_S: Final = (60.0, 300.0)
+"""First and longest time in which an owner that has given nothing is asked for no copy that is to be kept."""
 READS_MAX: Final = 64
 """Number of rows whose copies are read in one look."""
 
@@ -141,6 +144,8 @@ class ExpertKeeping:
         """Experts whose places were taken, and until when a copy is waited for."""
         self._arriving: dict[Expert, bytes] = {}
         """Digests of copies that have come, until their owner says that they lie here."""
+        self._silent: BackOff[PeerId] = BackOff(first=SILENT_S[0], longest=SILENT_S[1], random=random)
+        """Owners that have given nothing: their copies are many, and each wait holds all others."""
         self._look_at: float | None = None
         self._is_on = False
         self._all_until = 0.0
@@ -215,28 +220,35 @@ class ExpertKeeping:
     # --- copies ------------------------------------------------------------------------------------------------------
 
     def _next(self, now: float) -> Sequence[CopyOutput]:
-        """Fetch a copy: one that is waited for, before any other, else the oldest that is to be kept, from its host."""
-        if self._fetching is not None:
+        """Fetch a copy, unless one is being fetched."""
+        chosen = self._choice(now) if self._fetching is None else None
+        if chosen is None:
             return []
-        for expert in self._wanted:
-            for copy, owners in self.news.newer(expert)[:1]:
-                return self._begin(expert, copy, owners, now)
-        keeps = {} if self._wanted else self._to_keep(now)
-        newer = {expert: self.news.other(expert, hosts[0]) for expert, hosts in keeps.items()}
-        for expert in sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0):
-            if (other := newer[expert]) is not None:
-                return self._begin(expert, other, keeps[expert][:1], now)
-        if now < self._all_until and not self._wanted and len(self.copies) < self._parts.room:
-            living = self._parts.hosts.living(now)
-            for expert in self.news.known.keys() - self.copies.keys():  # hosts are gone, or have saved nothing
-                if expert in keeps or expert not in living:
-                    for copy, owners in self.news.newer(expert)[:1]:
-                        return self._begin(expert, copy, owners, now)
-        return []
-
-    def _begin(self, expert: Expert, copy: ExpertCopy, owners: list[PeerId], now: float) -> Sequence[CopyOutput]:
+        expert, copy, owners = chosen
         self._fetching = expert, copy
         return self._fetched(self._fetch.fetch(expert, copy.digest, owners, now, size=copy.size), now)
+
+    def _choice(self, now: float) -> tuple[Expert, ExpertCopy, Sequence[PeerId]] | None:
+        """A copy that is waited for, before any other, else the oldest that is to be kept, from its host; who has it.
+
+        While all are gathered also one of an expert whose host is gone, gives nothing, or has saved nothing.
+        """
+        for expert in self._wanted:
+            for copy, owners in self.news.newer(expert)[:1]:
+                return expert, copy, owners
+        keeps = {} if self._wanted else self._to_keep(now)
+        awake = [one for one, hosts in keeps.items() if not self._silent.is_excluded(hosts[0], now)]
+        newer = {expert: self.news.other(expert, keeps[expert][0]) for expert in awake}
+        for expert in sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0):
+            if (other := newer[expert]) is not None:
+                return expert, other, keeps[expert][:1]
+        gathers = now < self._all_until and not self._wanted and len(self.copies) < self._parts.room
+        living = self._parts.hosts.living(now) if gathers else {}
+        for expert in self.news.known.keys() - self.copies.keys() if gathers else ():
+            for copy, owners in self.news.newer(expert) if expert in keeps or expert not in living else ():
+                if there := [owner for owner in owners if not self._silent.is_excluded(owner, now)]:
+                    return expert, copy, there
+        return None
 
     def _fetched(self, outputs: Sequence[Any], now: float) -> Sequence[CopyOutput]:
         """What follows from the download that goes on."""
@@ -249,6 +261,8 @@ class ExpertKeeping:
                 case Fetched(location=location):
                     assert self._fetching is not None
                     (expert, copy), self._fetching = self._fetching, None
+                    for owner in self._fetch.given:
+                        self._silent.succeed(owner, now)
                     self._arriving[expert] = copy.digest
                     self.news.known.pop(expert, None)  # none of the others is better
                     said.append(CopyFetched(expert, copy.version, location))
@@ -257,6 +271,8 @@ class ExpertKeeping:
                     assert self._fetching is not None
                     (_, copy), self._fetching = self._fetching, None
                     self.news.forget(expert, copy)
+                    for owner in (owner for owner, why in self._fetch.gone.items() if why in {Why.SILENT, Why.LOST}):
+                        self._silent.fail(owner, now)
                     if expert in self._wanted and not self.news.newer(expert):
                         said += self._taken(expert)
                     said += self._next(now)

@@ -39,6 +39,8 @@ class Pair:
         self.now, self.stored, self.told, self.left, self.folder = 0.0, {}, [], [], folder
         self.met = {}
         """By peer: who was in rounds with it."""
+        self.silent = set()
+        """Peers that nothing reaches, and whose connections do not break."""
         self.copies, self.began = {}, {}
         """By peer: the version of each file here, and that with which each expert began."""
         self.peers = {peer: self.new_peer(peer) for peer in peers}
@@ -58,6 +60,8 @@ class Pair:
         for output in outputs:
             match output:
                 case Send(to=to, message=message):
+                    if to in self.silent:
+                        continue
                     if to in self.peers:
                         self.deliver(to, Received(peer, message))
                     else:
@@ -301,3 +305,20 @@ def test_gathering_peer_has_copies_of_all_experts_for_a_while(tmp_path):
     assert {key: pair.copies[key] for key in later if key[0] == looks} == {
         k: v for k, v in later.items() if k[0] == looks
     }
+
+
+def test_silent_host_keeps_nobody_from_other_copies(tmp_path):
+    """Each copy that it was asked for was waited for 12 s, and then for the same ones again."""
+    host, keeper, looks = (PeerId(bytes([n]) * 32) for n in (3, 4, 5))
+    pair = Pair(tmp_path, (host, keeper, looks))
+    pair.deliver(host, HostExperts(4))
+    pair.go_on(20)
+    pair.save(host, 7)
+    pair.deliver(keeper, SurveyExperts(gather_s=300.0))
+    pair.go_on(20)
+    del pair.peers[host]
+    pair.silent.add(host)
+    for _ in range(10):
+        pair.deliver(looks, SurveyExperts(gather_s=30.0))
+        pair.go_on(2)
+    assert len([peer for peer, _ in pair.copies if peer == looks]) == 4
