@@ -25,7 +25,7 @@ class _Exported(LineAnswer, frozen=True):
     experts: int = 0
     places: int = 0
     text: str = ""
-    fraction: float = 0.0
+    share: float = 0.0
 
 
 class SaveRow(QWidget):
@@ -80,7 +80,7 @@ class SaveRow(QWidget):
         self.button.setEnabled(False)
         self.open.hide()
         self._say(text.tr("The newest model is written…"))
-        words = ["export", str(folder), *(["--incomplete"] if self._has_experts else [])]
+        words = ["export", str(folder), "--progress", *(["--incomplete"] if self._has_experts else [])]
         self._command.ask(words, self._answered, heard=self._hear)
 
     def _choose(self) -> None:
@@ -91,7 +91,7 @@ class SaveRow(QWidget):
     def _hear(self, line: bytes) -> None:
         told = _read(line)
         if told.text:
-            self._say(text.tr("{what}, {share} %", text.one_line(told.text), round(100 * told.fraction)))
+            self._say(text.tr("{what}, {share} %", text.one_line(text.tr(told.text)), round(100 * told.share)))
 
     def _answered(self, lines: list[bytes]) -> None:
         self.button.setEnabled(True)

@@ -1716,6 +1716,10 @@
    <translation>যেসব এক্সপার্ট এখানে থাকে (&amp;V)</translation>
   </message>
   <message>
+   <source>Fetching the experts that live elsewhere</source>
+   <translation>অন্যত্র থাকা এক্সপার্ট আনা হচ্ছে</translation>
+  </message>
+  <message>
    <source>Files of {name} are missing on this computer.</source>
    <translation>এই কম্পিউটারে {name}-এর কিছু ফাইল নেই।</translation>
   </message>
@@ -2684,6 +2688,10 @@
    <translation>যেগুলো খাটে তার তালিকা দেখতে: {listing}</translation>
   </message>
   <message>
+   <source>Loading the model</source>
+   <translation>মডেল লোড হচ্ছে</translation>
+  </message>
+  <message>
    <source>Local steps cannot go on while a round is averaged, as this collaboration's manifest wants.</source>
    <translation>এই প্রকল্পের ম্যানিফেস্ট যেমন চায়, একটি রাউন্ডের গড় হওয়ার সময় স্থানীয় ধাপ চলতে পারে না।</translation>
   </message>
@@ -2786,6 +2794,10 @@
   <message>
    <source>Measure w&amp;hat the model can do now</source>
    <translation>মডেল এখন কী পারে মাপুন (&amp;H)</translation>
+  </message>
+  <message>
+   <source>Measuring it on text that it never learns from</source>
+   <translation>যে লেখা থেকে এটি কখনো শেখে না তাতে মাপা হচ্ছে</translation>
   </message>
   <message>
    <source>Memor&amp;y, at most</source>
@@ -3910,6 +3922,10 @@
   <message>
    <source>Reading text and preparing what is to be learned.</source>
    <translation>লেখা পড়ছে আর যা শেখার তা প্রস্তুত করছে।</translation>
+  </message>
+  <message>
+   <source>Reading the experts</source>
+   <translation>এক্সপার্ট পড়া হচ্ছে</translation>
   </message>
   <message>
    <source>Reading the list…</source>
@@ -7246,6 +7262,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>Writing for TensorBoard needs the package tensorboard, which is not installed.</source>
    <translation>TensorBoard-এর জন্য লিখতে tensorboard প্যাকেজ লাগে, যা ইনস্টল করা নেই।</translation>
+  </message>
+  <message>
+   <source>Writing the files</source>
+   <translation>ফাইল লেখা হচ্ছে</translation>
   </message>
   <message>
    <source>You and this computer</source>

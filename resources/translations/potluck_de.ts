@@ -1716,6 +1716,10 @@
    <translation>Experten, die hier wo&amp;hnen</translation>
   </message>
   <message>
+   <source>Fetching the experts that live elsewhere</source>
+   <translation>Experten, die anderswo wohnen, werden geholt</translation>
+  </message>
+  <message>
    <source>Files of {name} are missing on this computer.</source>
    <translation>Auf diesem Rechner fehlen Dateien von {name}.</translation>
   </message>
@@ -2684,6 +2688,10 @@
    <translation>Die gültigen zeigt: {listing}</translation>
   </message>
   <message>
+   <source>Loading the model</source>
+   <translation>Das Modell wird geladen</translation>
+  </message>
+  <message>
    <source>Local steps cannot go on while a round is averaged, as this collaboration's manifest wants.</source>
    <translation>Lokale Schritte können nicht weitergehen, während eine Runde gemittelt wird, wie das Manifest dieses Projekts es will.</translation>
   </message>
@@ -2786,6 +2794,10 @@
   <message>
    <source>Measure w&amp;hat the model can do now</source>
    <translation>Jetzt messen, &amp;was das Modell kann</translation>
+  </message>
+  <message>
+   <source>Measuring it on text that it never learns from</source>
+   <translation>Es wird an Text gemessen, aus dem es nie lernt</translation>
   </message>
   <message>
    <source>Memor&amp;y, at most</source>
@@ -3910,6 +3922,10 @@
   <message>
    <source>Reading text and preparing what is to be learned.</source>
    <translation>Liest Text und bereitet vor, was gelernt werden soll.</translation>
+  </message>
+  <message>
+   <source>Reading the experts</source>
+   <translation>Die Experten werden gelesen</translation>
   </message>
   <message>
    <source>Reading the list…</source>
@@ -7246,6 +7262,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>Writing for TensorBoard needs the package tensorboard, which is not installed.</source>
    <translation>Für TensorBoard zu schreiben braucht das Paket tensorboard, das nicht installiert ist.</translation>
+  </message>
+  <message>
+   <source>Writing the files</source>
+   <translation>Die Dateien werden geschrieben</translation>
   </message>
   <message>
    <source>You and this computer</source>

@@ -160,7 +160,8 @@ def test_words_of_a_chip_are_no_markup(parts):
 EXPORTS = """
 import json, sys
 folder = sys.argv[2]
-print(json.dumps({"event": "progress", "text": "Writing", "fraction": 0.5}), flush=True)
+if "--progress" in sys.argv:
+    print(json.dumps({"event": "progress", "text": "Writing the files", "share": 0.5}), flush=True)
 if "full" in folder:
     print(json.dumps({"event": "problem", "code": "disk", "message": "The disk is full.", "hint": "Free some space."}))
 elif "dies" in folder:
@@ -194,12 +195,15 @@ def test_model_with_experts_is_saved_without_those_that_live_nowhere(row, until,
     assert row.said.text() == f"The model after step 94 is in {tmp_path}/mixture. {missing}"
 
 
-def test_model_is_saved_into_a_new_folder_of_its_name(row, until, tmp_path):
+def test_model_is_saved_into_a_new_folder_of_its_name(row, until, tmp_path, monkeypatch):
+    said, show = [], row.said.setText
+    monkeypatch.setattr(row.said, "setText", lambda words: (said.append(words), show(words)))
     (tmp_path / "Kitchen-words--all-of-them").mkdir()
     row.save(tmp_path)
     assert not row.button.isEnabled()
     until(row.button.isEnabled, 20_000)
     assert row.said.text() == f"The model after step 94 is in {tmp_path}/Kitchen-words--all-of-them-2."
+    assert said == ["The newest model is written…", "Writing the files, 50 %", row.said.text()]
     assert row.open.isVisible()
 
 

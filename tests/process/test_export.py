@@ -123,8 +123,9 @@ def test_export_writes_nothing_over_other_files(made: Trained, exported: Path, t
 @pytest.mark.parametrize("made", ["albert"], indirect=True)
 def test_forced_export_replaces_an_earlier_one(made: Trained, exported: Path, capsys) -> None:
     (exported / "model.safetensors").write_bytes(b"torn")
-    assert main(["export", str(exported), "--force", "--json", "--home", str(made.home.directory)]) == 0
-    told = json.loads(capsys.readouterr().out)
+    assert main(["export", str(exported), "--force", "--json", "--progress", "--home", str(made.home.directory)]) == 0
+    *steps, told = map(json.loads, capsys.readouterr().out.splitlines())
+    assert steps[0] == {"event": "progress", "share": 0.0, "text": "Loading the model"}
     assert (told["event"], told["epoch"], told["folder"]) == ("exported", EPOCHS, str(exported))
     assert told["loss"] == pytest.approx(made.learner.evaluate().score.loss, abs=1e-6)
     assert (exported / "model.safetensors").stat().st_size > 10_000

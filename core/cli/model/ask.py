@@ -13,6 +13,7 @@ from core.cli.model.kept_model import kept_model, newest_state
 from core.cli.model.model_process import use_model
 from core.cli.model.model_talk import talk
 from core.cli.printing.say import say_json
+from core.system.progress_bar import ProgressBar
 
 TEXT_CHARS_MAX: Final = 20_000
 
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         raise no_blank()  # before the model is loaded, which takes seconds
     with tempfile.TemporaryDirectory(prefix="potluck-") as scratch:
         state = newest_state(kept, Path(scratch), epoch=args.step)
-        said = use_model(kept, state, ["try", "--", text], json=args.json)
+        said = use_model(kept, state, ["try", "--", text], ProgressBar(json=args.json))
     if args.json:
         say_json({**said, "collaboration": kept.manifest.id.hex(), "epoch": state.header.epoch, "steps": kept.epochs})
     elif said["event"] == "filled":

@@ -15,13 +15,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final
 
-from core.base.problems import BadInput, Problem, UserProblem, WireProblem, check_text, printable, quoted
+from core.base.problems import BadInput, Problem, UserProblem, WireProblem, check_text, later, printable, quoted
 from core.cli.engine.experts import experts_of
 from core.cli.model.kept_model import KeptModel, KeptState, kept_model, newest_state
 from core.cli.model.model_card import THANKED_MAX, model_card
 from core.cli.model.model_process import use_model
 from core.cli.parsing.options import Missing
-from core.cli.printing.say import say_json
+from core.cli.printing.say import say_json, say_progress
 from core.ledger.credits import OTHERS
 from core.ledger.ledger import Ledger
 from core.storage.identity import SERVICE, kept_secret, system_keyring
@@ -40,6 +40,7 @@ EXPERTS_GLOB: Final = "experts-[0-9][0-9].safetensors"
 """And of a model with layers of experts those of one layer each."""
 GATHER_S: Final = 30.0
 """For so long an engine is asked to gather copies of experts, each time."""
+FETCHING: Final = later("Fetching the experts that live elsewhere")
 PATIENCE_S: Final = 45.0
 """Time without a further copy after which no more are waited for."""
 
@@ -113,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     """
     folder = args.folder.expanduser().absolute()
     check_text(str(folder), what="The folder's name")
+    bar = ProgressBar(json=args.json, say=say_progress if args.progress else None)
     beside = folder.parent / f".{folder.name}.{os.getpid()}-{secrets.token_hex(6)}"
     try:
         check_folder(folder, force=args.force)
@@ -123,8 +125,8 @@ def run(args: argparse.Namespace) -> int:
             make_directory(beside, mode=public_directory())
             words = ["--experts", str(kept.experts)] if kept.manifest.mixture is not None else []
             words += ["--incomplete"] if args.incomplete else []
-            live = gathered(kept, json=args.json)
-            done = use_model(kept, state, ["export", "--out", str(beside), *words], json=args.json)
+            live = gathered(kept, bar)
+            done = use_model(kept, state, ["export", "--out", str(beside), *words], bar)
         done |= {"live": live, "now": datetime.now().astimezone().timestamp()}
         (beside / CARD).write_text(_card(kept, state, done, address=args.push or "path/to/this/folder"), "utf-8")
         _replace(folder, beside)
@@ -137,12 +139,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def gathered(kept: KeptModel, *, json: bool) -> int | None:
+def gathered(kept: KeptModel, bar: ProgressBar) -> int | None:
     """Have the engine that runs fetch the newest copies of experts that live elsewhere.
 
     Args:
         kept: The collaboration.
-        json: Whether JSON goes to stdout.
+        bar: Shows how many are here of those that others have.
 
     Returns:
         Number of experts that somebody hosts; None: no engine takes part in it now.
@@ -150,7 +152,7 @@ def gathered(kept: KeptModel, *, json: bool) -> int | None:
     if kept.home is None or kept.manifest.mixture is None:
         return None
     live, newest = None, time.monotonic()
-    bar, before = ProgressBar(json=json), -1
+    before = -1
     try:
         while time.monotonic() < newest + PATIENCE_S:
             seen = asyncio.run(experts_of(kept.home, GATHER_S))
@@ -161,8 +163,8 @@ def gathered(kept: KeptModel, *, json: bool) -> int | None:
             fresh = sum(one.here for one in there)
             if fresh > before:
                 before, newest = fresh, time.monotonic()
-            bar.show(0.1 * fresh / max(1, len(there)), "Fetching the experts that live elsewhere")
-            if fresh == len(there) >= live > 0:
+            bar.show(fresh / max(1, len(there)), FETCHING, part=FETCHING)
+            if there and fresh == len(there) >= live:
                 return live
     except Problem:  # what lies here is exported all the same
         return live

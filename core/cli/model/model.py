@@ -22,6 +22,7 @@ def add(commands: Commands) -> None:
     export.add_argument(
         "--incomplete", action="store_true", help="a model with experts: also where some of them are missing"
     )
+    export.add_argument("--progress", action="store_true", help="print a line of JSON, too, for each step on the way")
     export.add_argument(
         "--push",
         metavar=REPOSITORY,

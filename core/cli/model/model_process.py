@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from core.base.problems import WorkerProblem
 from core.cli.model.kept_model import KeptModel, KeptState
@@ -12,18 +12,19 @@ from core.system.progress_bar import ProgressBar
 from core.system.reports import answer
 
 ANSWERS = ("exported", "filled", "continued")
+LOADING: Final = "Loading the model"
 STDERR_CHARS = 300
 """Letters that are shown of the end of what a failed child wrote."""
 
 
-def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: bool) -> dict[str, Any]:
-    """Run `core.training.programs.use` on a state, show its progress in the terminal, and return what it found.
+def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], bar: ProgressBar) -> dict[str, Any]:
+    """Run `core.training.programs.use` on a state, show its progress, and return what it found.
 
     Args:
         kept: The collaboration.
         state: The state.
         words: What to do with it.
-        json: Whether JSON goes to stdout.
+        bar: Shows how far it is.
 
     Raises:
         NoTrainingPart: torch is not here.
@@ -32,12 +33,16 @@ def use_model(kept: KeptModel, state: KeptState, words: Sequence[str], *, json: 
     """
     where = ["--manifest", str(kept.manifest_path), "--blobs", str(kept.blobs), "--state", str(state.path)]
     command = [*own_command("use-model", "core.training.programs.use"), *where, "--with-parent", *words]
-    bar = ProgressBar(json=json)
-    bar.show(0.0, "Loading the model")
+    bar.show(0.0, LOADING, part=LOADING)
     with tempfile.TemporaryFile() as errors:
         try:
             return asyncio.run(
-                answer(command, ANSWERS, progress=lambda line: bar.show(line["fraction"], line["text"]), log=errors)
+                answer(
+                    command,
+                    ANSWERS,
+                    progress=lambda line: bar.show(line["fraction"], line["text"], part=LOADING),
+                    log=errors,
+                )
             )
         except WorkerProblem as problem:
             errors.seek(0)

@@ -23,7 +23,7 @@ from core.base.problems import BadInput, WorkerProblem, quoted
 from core.base.recipe import Recipe
 from core.cli.parsing.options import recipe_file, text_folder
 from core.cli.parsing.quantities import read_rate
-from core.cli.printing.say import say_json
+from core.cli.printing.say import say_progress
 from core.cli.volunteer.needs import (
     ExpertNeeds,
     Needs,
@@ -38,7 +38,7 @@ from core.engine.text.data_secrets import kept_secrets, secret_names
 from core.storage.recipes import called, open_recipe
 from core.system.child_process import own_command
 from core.system.progress_bar import ProgressBar
-from core.system.reports import PROGRESS, Reports, reports
+from core.system.reports import Reports, reports
 
 EVENTS = ("ready", "progress", "epoch", "data", "profiled", "ended", "measured")
 """Events that `core.training.programs.alone` reports."""
@@ -85,7 +85,7 @@ class Chosen:
     @property
     def bar(self) -> ProgressBar:
         """Shows how far the preparation is."""
-        return ProgressBar(json=self.json, say=_say_progress if self.tells else None)
+        return ProgressBar(json=self.json, say=say_progress if self.tells else None)
 
     async def prepare(self, out: Path) -> Prepared:
         """Read the text and prepare the task, with a bar in the terminal."""
@@ -132,10 +132,6 @@ class RecipePlan(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", t
     """Sent in an hour, and as much received."""
     experts: ExpertNeeds | None = None
     """What the experts of a mixture take; None: it has none."""
-
-
-def _say_progress(share: float, text: str) -> None:
-    say_json({"event": PROGRESS, "share": round(share, 3), "text": text})
 
 
 def run_plan(args: argparse.Namespace) -> int:

@@ -38,3 +38,13 @@ def say_json(event: dict[str, Any]) -> None:
     import msgspec  # noqa: PLC0415 - a second start of the window does without it
 
     print(json_module.dumps(msgspec.to_builtins(event)), flush=True)
+
+
+def say_progress(share: float, text: str) -> None:
+    """Print a step on the way as a line of JSON.
+
+    Args:
+        share: What is done of it, 0 to 1.
+        text: What is going on.
+    """
+    say_json({"event": "progress", "share": round(share, 3), "text": text})

@@ -9,7 +9,7 @@ import torch
 from safetensors import safe_open
 
 from core.base.manifest import Manifest
-from core.base.problems import BadInput, Damaged
+from core.base.problems import BadInput, Damaged, later
 from core.experts.grid import ExpertGrid
 from core.experts.hosting import Expert, named
 from core.tasks.experts.blocks import new_expert
@@ -64,7 +64,7 @@ def exported(
     numbers = manifest.mixture
     assert numbers is not None
     grid = ExpertGrid(numbers.grid, numbers.live)
-    say("progress", text="Reading the experts", fraction=0.2)
+    say("progress", text=later("Reading the experts"), fraction=0.2)
     found: dict[Expert, tuple[torch.nn.Module, int]] = {}
     if experts is not None and experts.is_dir():
         found = _of_files(experts, manifest)
@@ -75,13 +75,13 @@ def exported(
     if missing and not incomplete:
         raise _incomplete(missing, len(places))
     model = WholeMixture(trunk, numbers, {expert: block for expert, (block, _) in found.items()}).eval()
-    say("progress", text="Measuring it on text that it never learns from", fraction=0.4)
+    say("progress", text=later("Measuring it on text that it never learns from"), fraction=0.4)
     mixture = cast("MixtureTask", task)
     stages = mixture.stages(trunk)
     with torch.no_grad():
         ends = [model.through(stages.first(batch)) for batch in mixture.held_out]
     evaluation = mixture.measured(trunk, ends)
-    say("progress", text="Writing the files", fraction=0.8)
+    say("progress", text=later("Writing the files"), fraction=0.8)
     save_whole(model, out, manifest, letters=getattr(task, "vocabulary", ()))
     return MixtureExported(
         loss=evaluation.score.loss,

@@ -22,7 +22,7 @@ import msgspec
 from safetensors import SafetensorError
 
 from core.base.manifest import Manifest, read_manifest
-from core.base.problems import BadInput, Problem, UserProblem
+from core.base.problems import BadInput, Problem, UserProblem, later
 from core.base.signing import Ed25519Verifier
 from core.system.atomic_files import problem_of, system_error_of
 from core.system.offline import offline
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _load_and_use(chosen: argparse.Namespace) -> None:
     try:
         offline(chosen.cache or chosen.state.parent / "cache")  # which the parent removes
-        say("progress", text="Loading the model", fraction=0.1)
+        say("progress", text=later("Loading the model"), fraction=0.1)
         _use(chosen, read_manifest(chosen.manifest.read_bytes(), Ed25519Verifier()))
     except (OSError, SafetensorError) as error:
         system = system_error_of(error)
