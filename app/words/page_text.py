@@ -111,10 +111,12 @@ def gift(today: DayGift) -> str:
 
 
 def hosting(view: HostingView | None, today: DayGift) -> str:
-    """What this computer does for the experts of a mixture; empty: the model has none, or none lives here."""
-    if view is None or not view.experts:
+    """What this computer does for the experts of a mixture; empty: the model has none, or none lived here today."""
+    if view is None or not (view.experts or today.answered):
         return ""
     answered = count(today.answered)
+    if not view.experts:
+        return tr("Experts that lived here answered {requests} requests today.", answered)
     if view.experts == 1:
         return tr("Hosting one expert: {requests} requests answered today.", answered)
     return tr("Hosting {experts} experts: {requests} requests answered today.", count(view.experts), answered)

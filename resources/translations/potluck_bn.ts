@@ -1716,6 +1716,10 @@
    <translation>যেসব এক্সপার্ট এখানে থাকে (&amp;V)</translation>
   </message>
   <message>
+   <source>Experts that lived here answered {requests} requests today.</source>
+   <translation>এখানে থাকা এক্সপার্ট আজ {requests}টি অনুরোধের উত্তর দিয়েছে।</translation>
+  </message>
+  <message>
    <source>Fetching the experts that live elsewhere</source>
    <translation>অন্যত্র থাকা এক্সপার্ট আনা হচ্ছে</translation>
   </message>

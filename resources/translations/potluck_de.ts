@@ -1716,6 +1716,10 @@
    <translation>Experten, die hier wo&amp;hnen</translation>
   </message>
   <message>
+   <source>Experts that lived here answered {requests} requests today.</source>
+   <translation>Experten, die hier wohnten, haben heute {requests} Anfragen beantwortet.</translation>
+  </message>
+  <message>
    <source>Fetching the experts that live elsewhere</source>
    <translation>Experten, die anderswo wohnen, werden geholt</translation>
   </message>

@@ -85,6 +85,8 @@ def test_model_with_experts_is_saved_and_not_tried(parts, examples):
     open_page(parts, "home")
     assert not parts.home.trying.isVisibleTo(parts.home)
     assert "Hosting 6 experts: 12 400 requests answered today." in words(parts.home)
+    parts.store.put(msgspec.structs.replace(examples.snapshot(), hosting=HostingView(0), today=gift))
+    assert "Experts that lived here answered 12 400 requests today." in words(parts.home)
 
 
 def test_people_page_says_my_place(parts, examples):

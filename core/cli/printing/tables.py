@@ -64,9 +64,8 @@ def status_text(snapshot: Snapshot) -> str:
     if (hosting := snapshot.hosting) is not None:
         wait = f", 95 of 100 within {max(1, round(1000 * hosting.wait_s))} ms" if hosting.wait_s else ""
         answered = f"{amount(snapshot.today.answered)} requests answered today{wait}"
-        rows.append(
-            ("Experts", f"hosting {hosting.experts:,}: {answered}" if hosting.experts else "none lives here now")
-        )
+        lives = f"hosting {hosting.experts:,}" if hosting.experts else "none lives here now"
+        rows.append(("Experts", f"{lives}: {answered}" if hosting.experts or snapshot.today.answered else lives))
     mine = snapshot.me
     if mine.line_up_bytes_per_s and mine.line_down_bytes_per_s:
         up, down = (megabits(each) for each in (mine.line_up_bytes_per_s, mine.line_down_bytes_per_s))

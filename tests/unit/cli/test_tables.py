@@ -53,7 +53,9 @@ def test_status_tells_what_experts_have_answered_today():
     today = DayGift(day="2026-11-24", answered=12_400)
     text = status_text(a_snapshot(hosting=HostingView(6, answered=40_000, wait_s=0.02), today=today))
     assert "Experts        hosting 6: 12 400 requests answered today, 95 of 100 within 20 ms" in text
-    assert "Experts        none lives here now" in status_text(a_snapshot(hosting=HostingView(0)))
+    assert status_text(a_snapshot(hosting=HostingView(0))).endswith("Experts        none lives here now")
+    left = status_text(a_snapshot(hosting=HostingView(0), today=today))
+    assert "Experts        none lives here now: 12 400 requests answered today" in left
 
 
 def test_leaderboard():
