@@ -51,6 +51,7 @@ PHRASES = (
     "Potluck at home",
     "A small language model learns to fill in missing words in the documentation that came with Python.",
     "A small GPT learns to write, letter by letter, as in the documentation that came with Python.",
+    "A mixture of experts learns to write, letter by letter, as in the documentation that came with Python.",
 )
 """Words of the collaborations that come along, which are an organiser's words elsewhere."""
 FIELD = re.compile(r"\{\w+\}|")

@@ -21,7 +21,7 @@ from core.base.mixture import ExpertNumbers
 from core.base.problems import BadInput
 from core.experts.messages import check_micro_batch
 from core.tasks.experts.gate import Gate
-from core.tasks.gpt import SUMMARY, CharacterGpt, prepare
+from core.tasks.gpt import CharacterGpt, prepare
 from core.tasks.gpt_cutting import GptNumbers, gpt_numbers, read_counts
 from core.tasks.start import started
 from core.tasks.task import Blobs, Evaluation, Losses, ModelCosts, TensorBatch
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from core.tasks.task import PreparedTask
 
 __all__ = ["NUMBERS", "SUMMARY", "costs", "open_task", "prepare", "prepare_from", "trunk"]
+SUMMARY: Final = "A mixture of experts learns to write, letter by letter, as in"
 NUMBERS: Final = GptNumbers
 TASK: Final = "gpt-experts"
 

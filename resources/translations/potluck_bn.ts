@@ -564,6 +564,10 @@
    <translation>মিরর প্রকল্পের নিজের ফোল্ডারে থাকতে পারে না।</translation>
   </message>
   <message>
+   <source>A mixture of experts learns to write, letter by letter, as in the documentation that came with Python.</source>
+   <translation>এক্সপার্টের একটি মডেল অক্ষরে অক্ষরে লিখতে শেখে, Python-এর সঙ্গে আসা নথির মতো।</translation>
+  </message>
+  <message>
    <source>A model for &amp;much text</source>
    <translation>অনেক লেখার জন্য একটি মডেল (&amp;M)</translation>
   </message>

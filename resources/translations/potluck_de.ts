@@ -564,6 +564,10 @@
    <translation>Ein Spiegel kann nicht im Ordner des Projekts liegen.</translation>
   </message>
   <message>
+   <source>A mixture of experts learns to write, letter by letter, as in the documentation that came with Python.</source>
+   <translation>Ein Modell aus Experten lernt schreiben, Buchstabe für Buchstabe, wie in der Dokumentation, die mit Python kam.</translation>
+  </message>
+  <message>
    <source>A model for &amp;much text</source>
    <translation>Ein Modell für &amp;viel Text</translation>
   </message>

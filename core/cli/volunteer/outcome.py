@@ -52,6 +52,8 @@ class DemoDone(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag
     """Largest absolute difference of any parameter between any two volunteers, after the last epoch."""
     samples: int
     """Averaged in this run."""
+    has_experts: bool
+    """Whether parts of the model live on the volunteers' computers: it is exported, and not tried."""
     seconds: float
 
 
@@ -134,6 +136,7 @@ async def conclude(run: DemoRun, client: ControlClient, first: Snapshot) -> Demo
         filled=seen.meaning.filled,
         parameters_max_difference=parameters_max_difference(files),
         samples=sum(row.samples for row in last.leaderboard) - sum(row.samples for row in first.leaderboard),
+        has_experts=last.hosting is not None,
         seconds=round(time.monotonic() - run.started, 2),
     )
 
@@ -186,7 +189,8 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
         f"{done.loss_name.capitalize()} on held-out text, of which less is better: {done.loss_first:.3f} before, "
         f"{done.loss_last:.3f} after ({simpler}).\n{_guessing(done)}"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}.\n"
-        f"The next start goes on from epoch {amount(done.epoch)}. To use it: potluck try TEXT, potluck export DIR"
+        f"The next start goes on from epoch {amount(done.epoch)}. "
+        f"To use it: {'' if done.has_experts else 'potluck try TEXT, '}potluck export DIR"
     )
 
 
