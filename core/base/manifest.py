@@ -16,6 +16,7 @@ from core.base.signing import SIGNATURE_BYTES, Signer, Verifier
 
 MANIFEST_BYTES_MAX = 64 * 1024
 SEED_MAX: Final = 2**53 - 1
+"""JSON of all languages has whole numbers up to this one."""
 FOUNDER: Final = later("its founder")
 """In the place of an organiser's name that nobody has said."""
 PREDECESSOR: Final = "predecessor.json"
@@ -23,7 +24,6 @@ PREDECESSOR: Final = "predecessor.json"
 that collaboration's id.  Earlier versions fetch the file, and pass over it."""
 NOBODY: Final = frozenset({FOUNDER, "this computer"})
 """Organisers without a name: also that of the demo's recipes."""
-"""JSON of all languages has whole numbers up to this one."""
 
 Name = Annotated[str, Meta(min_length=1, max_length=80)]
 Text = Annotated[str, Meta(max_length=1000)]
