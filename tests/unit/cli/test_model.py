@@ -1,12 +1,15 @@
 """Finding a model on this computer, its card, and the place of an export; the child process is tested elsewhere."""
 
 import argparse
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from core.__main__ import main
+from core.api.reports import ExpertPlaceView, ExpertsView
 from core.backbone import charter as charters
 from core.backbone.admission_log import AdmissionLog, Newcomer
 from core.backbone.kept_states import STATES
@@ -17,12 +20,14 @@ from core.base.ids import PeerId
 from core.base.manifest import Manifest, sign_manifest
 from core.base.problems import BadInput, Damaged
 from core.base.signing import KeyPair
-from core.cli.model.export import check_folder
+from core.cli.model import export
+from core.cli.model.export import check_folder, gathered
 from core.cli.model.kept_model import kept_model, newest_state
 from core.cli.model.model_card import model_card
 from core.engine.remembered.collaborations import Collaborations
 from core.ledger.ledger import Ledger, LedgerRow
 from core.storage.paths import ALONE, Home
+from core.system.progress_bar import ProgressBar
 from tests.unit.training.small import MANIFEST, learner
 
 AUTHORITY = KeyPair(b"k" * 32)
@@ -152,6 +157,25 @@ def test_organiser_uses_the_newest_copy_of_the_charter(home: Home, tmp_path: Pat
     assert newest_state(found, tmp_path).header.epoch == 1  # what came last, whatever its epoch
     found.board.hold(Ledger({PeerId(b"\1" * 32): LedgerRow(5)}).to_bytes(), 1)
     assert [row.name for row in found.board.standings(PeerId(b"\2" * 32), relayed={})] == ["Ada"]
+
+
+def test_copies_that_are_all_here_are_waited_for_no_more(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody hosts any expert now, so nobody will save another one."""
+
+    def seen(*here: bool) -> ExpertsView:
+        places = (ExpertPlaceView(layer=1, place=(n,), hosts=(), copies=1, here=one) for n, one in enumerate(here))
+        return ExpertsView(layers=1, places=2, known=tuple(places))
+
+    views, shares = iter([seen(False, True), seen(True, True)]), list[float]()
+
+    async def experts_of(*_: object) -> ExpertsView:
+        return next(views)
+
+    monkeypatch.setattr(export, "experts_of", experts_of)
+    bar = ProgressBar(say=lambda share, _: shares.append(share), clock=count().__next__)
+    kept = SimpleNamespace(home=home, manifest=SimpleNamespace(mixture=True))
+    assert gathered(kept, bar) == 0
+    assert shares == [0.5, 1.0]
 
 
 def card(manifest: Manifest, **changes: object) -> str:
