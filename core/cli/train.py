@@ -16,7 +16,7 @@ from core.backbone.charter import MANIFEST, Charter, load_charter
 from core.backbone.support import FoundedEarlier
 from core.base.problems import BadInput, Busy, WorkerProblem, printable
 from core.cli.organiser.recipes import Chosen, alone, changes_of
-from core.cli.printing.say import say_json
+from core.cli.printing.say import model_commands, say_json
 from core.engine.founding import Prepared, check, found
 from core.engine.text.data_watch import words_of
 from core.storage.paths import ALONE, Home
@@ -149,7 +149,8 @@ async def _train(args: argparse.Namespace, each: Run) -> None:
         said.bar.clear()
     if not args.json:
         print(f"Metrics: {metrics}")
-        print(f"Its model is there for potluck try TEXT and potluck export DIR, with --collaboration {each.model}")
+        uses = model_commands(has_experts=each.charter.manifest.mixture is not None)
+        print(f"To use its model: {uses}, with --collaboration {each.model}")
 
 
 def _tell_all(runs: Sequence[Run], *, json: bool) -> None:

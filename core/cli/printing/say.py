@@ -48,3 +48,8 @@ def say_progress(share: float, text: str) -> None:
         text: What is going on.
     """
     say_json({"event": "progress", "share": round(share, 3), "text": text})
+
+
+def model_commands(*, has_experts: bool) -> str:
+    """Commands that use a model: one with experts is exported, and not tried."""
+    return "potluck export DIR" if has_experts else "potluck try TEXT, potluck export DIR"

@@ -16,6 +16,7 @@ from core.api.numbers import amount, company, per_hundred
 from core.api.score import Filled, Score
 from core.api.snapshot import Activity, Snapshot
 from core.base.problems import WorkerProblem, printable
+from core.cli.printing.say import model_commands
 from core.control.client import ControlClient
 from core.control.engine_file import NoAnswer, NotRunning
 from core.engine.embedded import EmbeddedOptions, volunteer_homes
@@ -190,7 +191,7 @@ def say_done(run: DemoRun, done: DemoDone) -> None:
         f"{done.loss_last:.3f} after ({simpler}).\n{_guessing(done)}"
         f"Largest difference between the volunteers' parameters: {done.parameters_max_difference:.2g}.\n"
         f"The next start goes on from epoch {amount(done.epoch)}. "
-        f"To use it: {'' if done.has_experts else 'potluck try TEXT, '}potluck export DIR"
+        f"To use it: {model_commands(has_experts=done.has_experts)}"
     )
 
 
