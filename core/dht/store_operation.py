@@ -9,6 +9,8 @@ from core.dht.operations import Ask, FindNode, Operation
 from core.dht.space import point, position
 
 HAND_OVER_IN_FLIGHT_MAX = 8
+"""Requests in flight after as many answers: the first one goes alone, since a peer may name an address that is not its
+own by the datagram with which it has proven another one."""
 STORED_ON_THE_WAY_MAX = 8
 """More records than this are stored only when the nearest peers are certain."""
 
@@ -154,6 +156,7 @@ class HandOver(Operation):
         self._to = to
         self._requests = deque(requests)
         self._in_flight = 0
+        self._window = 1
 
     @property
     def done(self) -> bool:
@@ -163,9 +166,9 @@ class HandOver(Operation):
     def asks(self) -> list[Ask]:
         """Requests for the next few records."""
         asks: list[Ask] = []
-        if self._in_flight > HAND_OVER_IN_FLIGHT_MAX // 2:
+        if self._in_flight > self._window // 2:
             return asks
-        while self._requests and self._in_flight < HAND_OVER_IN_FLIGHT_MAX:
+        while self._requests and self._in_flight < self._window:
             self._in_flight += 1
             asks.append(Ask(self._to, self._requests.popleft()))
         return asks
@@ -173,6 +176,7 @@ class HandOver(Operation):
     def answered(self, contact: Contact, request: Request, answer: Answer, now: float) -> None:  # noqa: ARG002 - the base's
         """Count a record that has arrived."""
         self._in_flight -= 1
+        self._window = min(self._window + 1, HAND_OVER_IN_FLIGHT_MAX)
 
     def failed(self, contact: Contact, request: Request) -> None:  # noqa: ARG002 - the base's
         """Stop, since the peer has gone again."""

@@ -294,6 +294,23 @@ def test_records_are_handed_to_a_newcomer_that_is_nearer():
     assert set(handed) == {record(owner) for owner in range(100, 110)}
 
 
+def test_newcomer_at_an_invented_address_is_sent_little():
+    node, _ = make(replicas=1)
+    newcomer = next(n for n in range(1, 50) if node_key(peer_id(n))[0] ^ KEY[0] < node_key(peer_id(0))[0] ^ KEY[0])
+    for owner in range(100, 164):
+        full = record(owner, bytes(512), expires=NOW + 600)
+        node.handle(Received(peer_id(owner), Store(1, True, KEY, full)), NOW)
+    node.handle(Observed(peer_id(newcomer), contact(newcomer).host, contact(newcomer).port), NOW)
+    question = Ping(7, False)
+    [(_, both)] = sends(node.handle(Received(peer_id(newcomer), question), NOW), Bundled)
+    node.handle(Observed(peer_id(newcomer), "203.0.113.7", 53), NOW)
+    outputs = list(node.handle(Received(peer_id(newcomer), Pong(both.ping)), NOW))
+    for second in range(1, 10):
+        outputs += node.handle(Tick(), NOW + second)
+    stores = [message for to, message in sends(outputs, Store) if to == peer_id(newcomer)]
+    assert 1 <= len(stores) <= 2
+
+
 def test_of_several_holders_only_the_nearest_end_a_read():
     node, _ = make()
     order = sorted(range(1, 20), key=lambda number: position(peer_id(number)) ^ point(KEY))
