@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _import_nothing_from_here() -> None:
     """Have children import nothing from the folder where the person stands: others may have put it there.
 
-    Python looks there first where it is started with `-m`.  Whoever starts `python -m core` in a checkout stands in it.
+    Python looks there first where it is started with `-m`.  A start by `python -m core` in a checkout is not touched.
     """
     if sys.path[:1] != [str(Path(__file__).parents[1])]:
         os.environ["PYTHONSAFEPATH"] = "1"

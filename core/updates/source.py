@@ -176,7 +176,7 @@ class UpdateFetcher(FetcherInterface):
 def _pool(url: str) -> urllib3.PoolManager:
     """What connects to an address, through a proxy where one is named for it.
 
-    From https a redirection leads to https only: whoever has got hold of the web server could otherwise have all
+    From https a redirection leads to https only: somebody who has got hold of the web server could have all
     computers call their routers, and what trusts their own computer.
     """
     parts = parse_url(url)

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.process, pytest.mark.skipif(os.name == "nt", reason="v
 DIES = "import os, sys\nif 'engine' in sys.orig_argv: os._exit(1)\n"
 LACKS = "import sys\nif 'engine' in sys.orig_argv: sys.modules['cryptography'] = None\n"
 """An engine finds a library missing, as in an incomplete package; a program that only says its version does not."""
+SLOW = "import os, sys, time\nif 'engine' in sys.orig_argv: time.sleep(1), os._exit(0)\n"
 HANGS = "import sys, time\nif 'engine' in sys.orig_argv: time.sleep(600)\n"
 
 
@@ -42,6 +43,17 @@ def test_version_that_does_not_come_up_is_not_taken_again(world, monkeypatch, ca
     assert "0.2.0" not in world.kept
     world.publish("0.3.0")
     assert world.look().version == "0.3.0"
+
+
+def test_sleep_while_a_version_comes_up_is_not_its_fault(world, monkeypatch):
+    """On Windows the clock that only goes forward goes on while the computer sleeps."""
+    world.publish("0.2.0", more=SLOW)
+    world.look()
+    slept = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(slept)))
+    words = ["engine", "--home", str(world.folder / "home")]
+    assert launcher.launched(world.program.folder, "potluck", words) == 0
+    assert not world.program.is_bad("0.2.0")
 
 
 def test_version_that_lacks_a_library_is_not_taken_again(world, capfd):

@@ -19,7 +19,7 @@ def quorum(shares: ShareMap, live: Members) -> bool:
     """Whether these may commit: more than half of the members that need the mean, or half with the first coordinator.
 
     Two sides of a broken network can then not both end the round with different means.  Helpers count for nothing:
-    they hold no means, and whoever has passes can bring as many as there are members.
+    they hold no means, and one person with passes can bring as many as there are members.
     """
     twice, members = 2 * len(live & shares.receivers), len(shares.receivers)
     return twice > members or (twice == members and coordinators(shares)[0] in live)
