@@ -45,7 +45,7 @@ from core.backbone.ways.tickets import Tickets
 from core.base.ids import PeerId
 from core.base.machine import Trace
 from core.base.problems import BadInput, Busy, NotTrusted, Problem, ProofProblem, WireProblem
-from core.base.rate_limit import RateLimit, household
+from core.base.rate_limit import RateLimit, household, network
 from core.base.wire import PROTOCOL, Schema
 from core.net.limits.guarded_server import GuardedServer, listening_sockets
 from core.net.listening import ANY, ANY6
@@ -241,7 +241,7 @@ class WelcomeDesk:
         if isinstance(asked, web.Response):
             return asked
         try:
-            grant = self._grant(asked, household(request.remote or "::"), now)
+            grant = self._grant(asked, request.remote or "::", now)
         except (NotTrusted, BadInput, Busy, ProofProblem) as problem:
             return self._refuse(*refused(problem))
         except Problem as problem:
@@ -270,7 +270,7 @@ class WelcomeDesk:
 
     async def _received(self, request: web.Request, schema: Schema[Asked], now: float) -> Asked | web.Response:
         """What a stranger asks for, or the refusal of an unreadable, too frequent or other version's request."""
-        if not self._asked.admits(household(request.remote or "::"), now):
+        if not self._asked.admits(network(request.remote or "::"), now):
             return self._refuse(429, TOO_OFTEN)
         try:
             async with asyncio.timeout(REQUEST_S):
@@ -288,7 +288,7 @@ class WelcomeDesk:
 
         Args:
             asked: What it asks for.
-            host: Its household.
+            host: Its address.
             now: Unix seconds.
 
         Raises:
@@ -311,9 +311,9 @@ class WelcomeDesk:
         shown = shown_pass(asked.certificate, key, records, now) if is_new else None
         if is_new and shown is None and not records.decisions.lets_in:
             raise closed()
-        if is_new and not self._admitted.admits(host, now):
+        if is_new and not self._admitted.admits(network(host), now):
             return None
-        mark = household_mark(self._charter.authority.seed, host)
+        mark = household_mark(self._charter.authority.seed, household(host))
         who = Newcomer(key, asked.username, mark, asked.device, shown)
         invitations = self.tickets.named(asked.invite, now) or self._accounts.invitations(now)
         one = self._admission_log.admit(who, invitations=invitations, secret=asked.invite, now=now, held=shut)

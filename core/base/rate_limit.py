@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
@@ -122,13 +122,26 @@ class RateLimit(Generic[K]):
         self._sweep_at = min(max(32, 2 * len(self._buckets)), self._limit)
 
 
+NETWORK_BITS: Final = 48
+"""Bits of an IPv6 address that one customer of a provider may have alone (RFC 6177): with 64, it were 65,536 people."""
+
+
+def network(host: str) -> str:
+    """All that one customer of a provider may have: where a household of its own is worth much to a stranger.
+
+    Args:
+        host: As for `household`.
+    """
+    return household(host, bits=NETWORK_BITS)
+
+
 @lru_cache(maxsize=4096)
 def household(host: str, *, bits: int = 64) -> str:
     """The part of an address that one household has for itself: all of an IPv4 address, 64 bits of an IPv6 address.
 
     Args:
         host: An IP address as text, as a socket tells it.
-        bits: Fewer of IPv6, where somebody would gain much by the many such parts that a provider gives.
+        bits: Of an IPv6 address.
     """
     address = ip_address(host.partition("%")[0])
     if isinstance(address, IPv6Address):

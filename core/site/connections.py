@@ -6,8 +6,9 @@ from typing import Any, Final
 from aiohttp import web
 
 from core.base.connection_limit import ConnectionLimit
+from core.base.rate_limit import network
 from core.site.copies import HEADERS, UNCACHED
-from core.site.forms import LOOPBACK, network
+from core.site.forms import LOOPBACK
 
 IDLE_S: Final = 10.0
 """Seconds for the headers of a request, and between two requests of a connection."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from aiohttp import web
 
-from core.base.rate_limit import household
+from core.base.rate_limit import network
 
 BODY_BYTES_MAX: Final = 8 * 1024
 BODY_S: Final = 10.0
@@ -20,8 +20,6 @@ JSON: Final = "application/json"
 BREAKS: Final = "\t\r\n"
 """Control characters that somebody types; the others are refused, and PostgreSQL keeps no NUL."""
 LOOPBACK: Final = ("127.0.0.1", "::1")
-NETWORK_BITS: Final = 48
-"""Bits of an IPv6 address that one customer of a provider may have alone (RFC 6177): with 64, it were 65,536 people."""
 FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "Via")
 """Headers by which a proxy says that somebody else asks."""
 
@@ -89,15 +87,6 @@ def household_of(request: web.BaseRequest) -> str:
         except ValueError:
             return "here"
     return network(remote)
-
-
-def network(address: str) -> str:
-    """What counts as one household here: an IPv4 address, or `NETWORK_BITS` of IPv6.
-
-    Args:
-        address: As a socket tells it.
-    """
-    return household(address, bits=NETWORK_BITS)
 
 
 def is_of_here(request: web.BaseRequest) -> bool:

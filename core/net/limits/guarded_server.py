@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from core.base.connection_limit import ConnectionLimit
-from core.base.rate_limit import household
+from core.base.rate_limit import network
 
 CONNECTIONS_MAX: Final = 256
 CONNECTIONS_OF_ONE_MAX: Final = 64
@@ -75,7 +75,7 @@ class GuardedServer:
                 await asyncio.sleep(RETRY_S)
                 continue
             self._unserved.add(connection)
-            served = self._spawn(self._serve(connection, household(address[0])))
+            served = self._spawn(self._serve(connection, network(address[0])))
             served.add_done_callback(partial(self._drop, connection))
 
     def _drop(self, connection: socket.socket, _: object) -> None:
