@@ -8,9 +8,8 @@ Letters of shapes: R rows, W numbers of a row, K experts that a row is given to.
 
 # ruff: noqa: N803, N806, N815 - names of arrays end in their shapes
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -27,10 +26,8 @@ from core.training.devices.precision import Precision
 from core.training.experts.bounds import NORM_MAX, NORM_RATIO_MAX, UsualNorm
 from core.training.flights.calls import AskExpert
 
-SIZE_RATIO_MAX: Final[Mapping[CallKind, float]] = MappingProxyType({CallKind.FORWARD: 4.0, CallKind.BACKWARD: 1.0})
-"""A row of an answer that is larger, in usual ones, is scaled down to this.  Honest answers would lose by less.  Those
-gradients that all have one direction add up, where honest ones cancel: with two usual sizes one host of eight drowns
-all others."""
+SIZE_RATIO_MAX: Final = 4.0
+"""A row of an answer that is larger, in usual ones, is scaled down to this."""
 SIZE_RATIO_BLAMED: Final = 100.0
 """A host whose rows are larger than that is asked less often, where a gradient is not finite; honest ones had 33."""
 NONE: Final = -1
@@ -89,7 +86,7 @@ class AnswerBounds:
         blamed: list[int] = []
         for (ask, found_rW), sizes_r in zip(answers, sizes, strict=True):
             usual = self._usual[ask.kind].most / NORM_RATIO_MAX
-            most = min(SIZE_RATIO_MAX[ask.kind] * usual, NORM_MAX)
+            most = min(SIZE_RATIO_MAX * usual, NORM_MAX)
             is_above_r = sizes_r > most
             if is_above_r.any():
                 if sizes_r.max() > SIZE_RATIO_BLAMED * usual:
