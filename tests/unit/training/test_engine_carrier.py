@@ -84,7 +84,9 @@ def test_engine_lets_a_blamed_host_rest(tmp_path: Path) -> None:
     participant = participant_of(manifest, role, keys=KEY, folder=tmp_path)
     told: list[object] = []
     installation = SimpleNamespace(
-        options=EngineOptions(home=Home(tmp_path)), preferences=SimpleNamespace(settings=Settings())
+        options=EngineOptions(home=Home(tmp_path)),
+        preferences=SimpleNamespace(settings=Settings()),
+        notices=SimpleNamespace(add=told.append),
     )
 
     async def go() -> None:
