@@ -135,11 +135,13 @@ class PortMap:
         """
         for _ in range(PORT_TRIES):
             granted: list[GrantedMapping] = []
-            with contextlib.suppress(PortTaken):
+            try:
                 for request in requests:
                     suggested = granted[0].external_port if granted else request.external_port
                     granted.append(await gateway.ask(replace(request, external_port=suggested)))
                     held[request.transport] = replace(request, external_port=granted[-1].external_port)
+            except PortTaken:
+                held.pop(request.transport, None)  # a router that has started anew may have given it to another
             ports = {got.external_port for got in granted}
             if len(granted) == len(requests) and len(ports) == 1:
                 host = granted[0].host or await gateway.address()

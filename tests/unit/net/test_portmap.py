@@ -180,19 +180,38 @@ async def test_a_upnp_router_that_refuses():
             await found.ask(WISH)
 
 
+def upnp_search(port: int) -> Any:
+    @contextlib.asynccontextmanager
+    async def search() -> AsyncIterator[Any]:
+        found: Any = await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
+        found.method = "upnp"
+        yield found
+
+    return search
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@in_loop
+async def test_port_given_to_another_computer_meanwhile_stays_there(transport, monkeypatch):
+    """The router starts anew, and has forgotten all mappings, before this computer renews its own."""
+    monkeypatch.setattr(portmap, "RENEW_S_MIN", 0.05)
+    monkeypatch.setattr(portmap, "RENEW_SHARE", 0.0)
+    router, other = Router(), ("127.0.0.9", PORT, 0)
+    async with router.open() as port:
+        async with Kept([upnp_search(port)]) as kept:
+            await kept.until(1)
+            router.mappings = {(transport, PORT): other}
+            await kept.until(2)
+            assert kept.told[1] is not None
+        assert router.mappings == {(transport, PORT): other}
+
+
 @in_loop
 async def test_port_that_another_computer_has_is_left_to_it():
     router, other = Router(), ("127.0.0.9", PORT, 0)
     router.mappings["udp", PORT] = other
     async with router.open() as port:
-
-        @contextlib.asynccontextmanager
-        async def search() -> AsyncIterator[Any]:
-            found: Any = await igd.find_igd("127.0.0.1", target=("127.0.0.1", port))
-            found.method = "upnp"
-            yield found
-
-        async with Kept([search]) as kept:
+        async with Kept([upnp_search(port)]) as kept:
             await kept.until(1)
             mapped = kept.told[0]
             assert mapped is not None
