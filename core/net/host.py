@@ -1,7 +1,6 @@
 """Runs one machine on the real network: TLS streams and signed datagrams on one port number."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -34,8 +33,6 @@ from core.net.links.streams import PeerStream, Way
 from core.net.listening import Listening, listen, listen_beside
 from core.net.planes import Planes
 from core.net.runner import Runner
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +233,12 @@ class Host:
             await asyncio.wait([self._life])
 
     def renew(self, pass_der: bytes) -> None:
-        """Show another pass from now on, unless the disk is full: the one before holds for days.  Open links stay."""
-        try:
-            self._credentials.renew(pass_der)
-        except OSError as error:
-            _LOG.warning("the new pass is not used: %s", error)
-            return
+        """Show another pass from now on; open links stay.
+
+        Raises:
+            OSError: it cannot be shown, such as with a full disk; then the one before is used on.
+        """
+        self._credentials.renew(pass_der)
         self._envelopes.renew(pass_der)
         self.pass_der, self.pass_ends = pass_der, pass_end(pass_der)
 

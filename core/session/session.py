@@ -249,6 +249,8 @@ class Session(Generic[P]):
     async def keep_pass(self, renewed: Callable[[], Awaitable[bytes | None]], *, at_once: bool = False) -> None:
         """Renew this peer's pass before it ends, until cancelled.
 
+        With a full disk a new one cannot be shown: then the one before, which holds for days, is until the next time.
+
         Args:
             renewed: Gets a new pass; None: there is none this time.
             at_once: Get the first one now.
@@ -260,9 +262,12 @@ class Session(Generic[P]):
                 async with asyncio.timeout(PASS_RENEW_S * SystemRandom().uniform(0.5, 1.0)):
                     await self._renew_now.wait()
             self._renew_now.clear()
-            pass_der = await renewed()
-            if pass_der is not None:
-                self.host.renew(pass_der)
+            try:
+                pass_der = await renewed()
+                if pass_der is not None:
+                    self.host.renew(pass_der)
+            except OSError as error:
+                _LOG.warning("the new pass is not used: %s", error)
 
     def renew_soon(self) -> None:
         """Have `keep_pass` renew the pass now: what the backbone says beside it is wanted."""

@@ -10,9 +10,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core.backbone.remembered import Ports
+from core.backbone.serve import Backbone
+from core.net.clock import Clock
+from core.net.host import Host
 from core.net.identity.issuers import Issuers
+from core.session import session as session_module
 from core.storage.paths import Home
-from tests.process.net_people import AUTHORITY, Peer, Say, admission_of, in_loop
+from tests.process.net_people import AUTHORITY, Peer, Say, admission_of, eventually, in_loop
 from tests.process.small_disk import fill, small_disk
 from tests.process.swarm import LOOPBACK, Collaboration, Volunteer, collaboration, found, start
 from tests.process.test_bad_input import refused, trains
@@ -34,6 +39,36 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "disk"
 
 
+def test_backbone_goes_on_where_no_pass_can_be_written(
+    tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its welcome desk shows the new pass as well, and did so first."""
+    monkeypatch.setattr(session_module, "PASS_RENEW_S", 0.05)
+    charter, shown, renew = found(tmp_path, target_samples=64), list[bytes](), Host.renew
+    monkeypatch.setattr(Host, "renew", lambda host, pass_der: (renew(host, pass_der), shown.append(pass_der)))
+
+    @in_loop
+    async def run() -> None:
+        clock = Clock(authority=True)
+        backbone = Backbone(charter=charter, bind="127.0.0.1", ports=Ports(host="127.0.0.1"), clock=clock)
+        await backbone.open()
+        stop = asyncio.Event()
+        serving = asyncio.create_task(backbone.serve(stop))
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        fill(disk / "ballast")
+        await asyncio.sleep(1)
+        shown.clear()
+        await asyncio.sleep(1)
+        assert not serving.done()
+        assert not shown
+        (disk / "ballast").unlink()
+        await eventually(lambda: shown)
+        stop.set()
+        await serving
+
+    run()
+
+
 def test_host_goes_on_where_no_pass_can_be_written(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     @in_loop
     async def run() -> None:
@@ -43,7 +78,8 @@ def test_host_goes_on_where_no_pass_can_be_written(disk: Path, monkeypatch: pyte
             issuers = anna.host.passes.issuers
             monkeypatch.setattr(tempfile, "tempdir", str(disk))
             fill(disk / "ballast")
-            anna.host.renew(admission_of("anna", now=now + 60).pass_der)
+            with pytest.raises(OSError, match="No space"):
+                anna.host.renew(admission_of("anna", now=now + 60).pass_der)
             assert anna.host.pass_der == before
             anna.host.passes.issuers = Issuers(AUTHORITY.id, issuers.manifest_id, {ben.id: now + 60})
             anna.say(ben, Say("hello"))
