@@ -46,6 +46,11 @@ HOUSEHOLDS_MAX: Final = 8192
 QUEUE_MAX: Final = 32
 WRONG: Final = ("wrong_credentials", "There is nobody with this name and this passphrase.")
 TOO_OFTEN: Final = ("too_often", "Too many tries. Wait for a minute.")
+TOO_MANY: Final = (
+    "too_often",
+    "Many new people have come from this network. Try again in ten minutes, or from another network.",
+)
+"""`NEW_S` in words."""
 
 
 class PassphraseWay:
@@ -116,7 +121,7 @@ class PassphraseWay:
                 "passphrase", f"A passphrase has {LETTERS_MIN} to {LETTERS_MAX} letters: four words will do."
             )
         if not self._new.admits(household, now):
-            raise SignInError(*TOO_OFTEN)
+            raise SignInError(*TOO_MANY)
         secret = await self._in_thread(lambda: self._hasher.hash(passphrase))
         identity, taken = (
             ProvenPerson(KIND, "", _subject(name), name),
