@@ -68,7 +68,7 @@ HOUSEHOLDS_MAX: Final = 8192
 
 
 FASTER: Final = 64
-"""Times the speed of the computer in the middle with which one counts at most."""
+"""A computer counts for at most so many times the speed of the one in the middle."""
 
 
 def presence(view: ParticipantView) -> messages.CollaborationNow:

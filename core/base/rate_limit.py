@@ -123,7 +123,8 @@ class RateLimit(Generic[K]):
 
 
 NETWORK_BITS: Final = 48
-"""Bits of an IPv6 address that one customer of a provider may have alone (RFC 6177): with 64, it were 65,536 people."""
+"""Bits of an IPv6 address that one customer of a provider may have alone (RFC 6177): with 64, that would be 65,536
+households."""
 
 
 def network(host: str) -> str:
@@ -141,7 +142,7 @@ def household(host: str, *, bits: int = 64) -> str:
 
     Args:
         host: An IP address as text, as a socket tells it.
-        bits: Of an IPv6 address.
+        bits: Number of leading bits of an IPv6 address that tell households apart.
     """
     address = ip_address(host.partition("%")[0])
     if isinstance(address, IPv6Address):

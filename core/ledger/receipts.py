@@ -5,7 +5,7 @@
 
 A record that a kill or a power cut left half written is passed over when it is read, and the next one begins a new
 segment.  Sums are written before the segment that they replace is deleted, and say which one that is: whenever the
-program ends between the two, nothing is counted twice or lost.
+program ends between the two, nothing is counted twice or lost.  What one is worth, people see once `check` has looked.
 """
 
 import base64

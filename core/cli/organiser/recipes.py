@@ -1,4 +1,4 @@
-"""A recipe as a command line names it, and `potluck plan`: what it comes to on this computer."""
+"""A recipe as a command line names and changes it, and `potluck plan`: what it comes to on this computer."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""Printing of problems by the command line, as one line of JSON or as a sentence."""
+"""What many commands print: problems, questions, progress, and what a model can be used for; as JSON or sentences."""
 
 import json as json_module
 import sys
