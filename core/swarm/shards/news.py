@@ -104,7 +104,7 @@ class ShardNews:
         source, place = self._keys[found.key]
         known = self._book.told(source, place)
         room = STRANGERS_MAX - sum(peer not in self._members for peer in known)
-        self.peers = 0
+        self.peers = len(found.records)  # all that say so: each makes the reads of all others larger
         for record in found.records:
             is_new = record.owner not in known and record.owner not in self._members
             if is_new and record.owner != self._me:
@@ -112,7 +112,6 @@ class ShardNews:
                 if room < 0:
                     trace.mark("shards.drop.strangers")
                     continue
-            self.peers += 1
             if record.owner == self._me or record.subkey != record.owner:
                 continue
             try:

@@ -4,11 +4,14 @@ import msgspec
 import pytest
 
 from core.base.content import CHUNK_BYTES
+from core.dht.messages import Record
 from core.swarm.catching_up.fetch import NOTHING_S
 from core.swarm.shards.downloads import AHEAD
+from core.swarm.shards.holdings import encode_holdings, holdings_key
 from core.swarm.shards.names import ShardKept, ShardsWanted, ShardsWeighed
+from core.swarm.shards.news import REST_S_MAX
 from core.swarm.words.messages import ShardChunkGive, ShardOffer
-from tests.unit.swarm.shards.parts import Room, Store, name, peer, shards, wanted
+from tests.unit.swarm.shards.parts import Room, Store, Table, name, peer, shards, wanted
 
 
 def test_wanted_shard_comes_from_its_holder_checked():
@@ -304,3 +307,18 @@ def test_kept_shard_is_announced_to_the_others():
     room.tell(2, wanted(1))
     room.run(30)
     assert room.here(2) == [1]
+
+
+def test_crowd_that_shares_is_read_less_often(monkeypatch):
+    """Each read brings as many records as there are members that share."""
+    files, room, reads, key = shards(1), Room(), [], holdings_key(bytes(32), 0, 0)
+    room.add(1, Store(files))
+    room.table[key] = {
+        peer(number): Record(peer(number), encode_holdings([0], 0), int(1000 * (room.now + 9000)), bytes(64))
+        for number in range(2, 2002)
+    }
+    get = Table.get
+    monkeypatch.setattr(Table, "get", lambda table, *asked: (reads.append(asked[0]), get(table, *asked))[1])
+    room.tell(1, wanted(0))
+    room.run(3000)
+    assert reads.count(key) <= 3000 / (0.8 * REST_S_MAX) + 1
