@@ -27,6 +27,8 @@ ENDED_WELL: Final = frozenset({0, 2, 77, 130})
 BACK: Final = "potluck: Version {version} did not start, so the one before it runs. It is not taken again.\n"
 _SCARCE: Final = frozenset({errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ETXTBSY})
 """What keeps a program from starting now, and says nothing of its version."""
+_SCARCE_WINDOWS: Final = frozenset({32, 1450, 1455})
+"""The same where errno says less: another program holds the file; no resources; the paging file is too small."""
 _PASSED_ON: Final = tuple(
     number for name in ("SIGTERM", "SIGINT", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 )
@@ -66,15 +68,15 @@ def launched(folder: Path, name: str, words: list[str]) -> int | None:
 
 def _tried(program: ProgramFolder, version: str, command: list[str], words: list[str]) -> int | None:
     """Run a version; returns its exit code, None: it did not come up, or its program is gone or torn."""
-    if program.is_proven(version) or not _comes_up(words) or not program.try_out(version):
-        try:
+    try:
+        if program.is_proven(version) or not _comes_up(words) or not program.try_out(version):
             return _become(command)
-        except OSError as error:
-            if error.errno in _SCARCE:
-                raise
-            return None
-    codes = (_watched(program, version, command) for _ in range(TRIES))
-    return next((code for code in codes if code is not None), None)
+        codes = (_watched(program, version, command) for _ in range(TRIES))
+        return next((code for code in codes if code is not None), None)
+    except OSError as error:
+        if error.errno in _SCARCE or getattr(error, "winerror", None) in _SCARCE_WINDOWS:
+            raise
+        return None
 
 
 def _comes_up(words: list[str]) -> bool:
@@ -95,10 +97,7 @@ def _become(command: list[str]) -> int:
 def _watched(program: ProgramFolder, version: str, command: list[str]) -> int | None:
     """Run a version that has never come up; returns its exit code, None: it did not come up."""
     told: list[int] = []
-    try:
-        child = subprocess.Popen(command)
-    except OSError:
-        return None
+    child = subprocess.Popen(command)
 
     def pass_on(number: int, _: object) -> None:
         told.append(number)

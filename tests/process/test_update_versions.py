@@ -1,5 +1,6 @@
 """Versions beside each other: the launcher takes the newest, and goes back from one that does not come up."""
 
+import errno
 import os
 import shutil
 import signal
@@ -90,6 +91,23 @@ def test_program_goes_back_from_a_version_whose_program_is_lost(world, capfd, ha
     assert launcher.launched(world.program.folder, "potluck", ["status"]) is None
     assert "Version 0.2.0 did not start" in capfd.readouterr().err
     assert world.program.newest == "0.1.0"
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, 1455])
+def test_lack_of_memory_blames_no_new_version(world, monkeypatch, number):
+    """Windows tells by 1455 that the paging file is too small, and Python knows no errno for that."""
+
+    def lacks(*_: object) -> None:
+        error = OSError(errno.EINVAL if number == 1455 else number, "too little memory")
+        error.winerror = number
+        raise error
+
+    world.publish("0.2.0")
+    world.look()
+    monkeypatch.setattr(subprocess, "Popen", lacks)
+    with pytest.raises(OSError, match="too little memory"):
+        launcher.launched(world.program.folder, "potluck", ["engine", "--home", str(world.folder / "home")])
+    assert world.program.newest == "0.2.0"
 
 
 def test_version_of_which_a_program_runs_stays(world):
