@@ -23,6 +23,8 @@ class DataCode(StrEnum):
     """A file is another one than it was when reading it began: name."""
     REFUSED = "refused"
     """The server wants other rights: host, status."""
+    PRIVATE = "private"
+    """The address leads into a private network, where this collaboration may read nothing: host."""
     CERTIFICATE = "certificate"
     """The server cannot show that it is the one that was meant: host, why."""
     MISSING = "missing"
@@ -69,6 +71,10 @@ STALLED: Final[Mapping[str, str]] = MappingProxyType(
         DataCode.REFUSED: (
             "Data stalled: {host} does not let this computer read ({status}). "
             "The command potluck data login keeps a password for it."
+        ),
+        DataCode.PRIVATE: (
+            "Data stalled: {host} is in a private network. Text there is read only where the organiser names the "
+            "address in numbers, and you joined by a link whose addresses are all private: ask the organiser for one."
         ),
         DataCode.CERTIFICATE: "Data stalled: the certificate of {host} is not valid: {why}.",
         DataCode.MISSING: "Data stalled: {name} is not there any more. The organiser can mend that.",

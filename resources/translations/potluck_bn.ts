@@ -1552,6 +1552,10 @@
    <translation>ডেটা আটকে আছে: {host} এই কম্পিউটারকে পড়তে দেয় না ({status})। potluck data login কমান্ড এর পাসওয়ার্ড রাখে।</translation>
   </message>
   <message>
+   <source>Data stalled: {host} is in a private network. Text there is read only where the organiser names the address in numbers, and you joined by a link whose addresses are all private: ask the organiser for one.</source>
+   <translation>ডেটা আটকে আছে: {host} একটি ব্যক্তিগত নেটওয়ার্কে আছে। সেখানকার লেখা কেবল তখনই পড়া হয়, যখন আয়োজক ঠিকানাটি সংখ্যায় দেন এবং আপনি এমন লিংকে যোগ দিয়েছেন যার সব ঠিকানা ব্যক্তিগত: আয়োজকের কাছে এমন লিংক চান।</translation>
+  </message>
+  <message>
    <source>Data stalled: {name} could not be written ({why}). Check that the folder belongs to you and is not read-only.</source>
    <translation>ডেটা আটকে আছে: {name} লেখা যায়নি ({why})। দেখুন ফোল্ডারটি আপনার কি না এবং তাতে লেখা যায় কি না।</translation>
   </message>
@@ -2922,6 +2926,10 @@
   <message>
    <source>Name a host such as texts.org, s3://BUCKET, or hub.</source>
    <translation>একটি হোস্টের নাম দিন, যেমন texts.org, s3://BUCKET, বা hub।</translation>
+  </message>
+  <message>
+   <source>Name a server there by its address in numbers, as in http://192.168.1.7/texts.txt</source>
+   <translation>সেখানকার সার্ভারের ঠিকানা সংখ্যায় দিন, যেমন http://192.168.1.7/texts.txt</translation>
   </message>
   <message>
    <source>Name an address that begins with http://, or a file or program with its folders: {example}.</source>
@@ -8358,6 +8366,10 @@ Your answer is remembered. You can change it in the menu Potluck, When the windo
   <message>
    <source>{name} is {samples} behind.</source>
    <translation>{name} {samples}টি পিছনে।</translation>
+  </message>
+  <message>
+   <source>{name} leads into a private network.</source>
+   <translation>{name} একটি ব্যক্তিগত নেটওয়ার্কে নিয়ে যায়।</translation>
   </message>
   <message>
    <source>{name} lets nobody new in.</source>

@@ -1552,6 +1552,10 @@
    <translation>Keine Daten: {host} lässt diesen Rechner nicht lesen ({status}). Ein Passwort dafür bewahrt der Befehl potluck data login auf.</translation>
   </message>
   <message>
+   <source>Data stalled: {host} is in a private network. Text there is read only where the organiser names the address in numbers, and you joined by a link whose addresses are all private: ask the organiser for one.</source>
+   <translation>Keine Daten: {host} liegt in einem privaten Netz. Dort wird Text nur gelesen, wenn die Leitung die Adresse in Zahlen nennt und der Link, über den dieser Rechner beigetreten ist, nur private Adressen hat: Bitte die Leitung um einen solchen Link bitten.</translation>
+  </message>
+  <message>
    <source>Data stalled: {name} could not be written ({why}). Check that the folder belongs to you and is not read-only.</source>
    <translation>Keine Daten: {name} konnte nicht geschrieben werden ({why}). Bitte prüfen, ob der Ordner dem eigenen Benutzerkonto gehört und beschreibbar ist.</translation>
   </message>
@@ -2922,6 +2926,10 @@
   <message>
    <source>Name a host such as texts.org, s3://BUCKET, or hub.</source>
    <translation>Einen Rechner wie texts.org nennen, s3://BUCKET oder hub.</translation>
+  </message>
+  <message>
+   <source>Name a server there by its address in numbers, as in http://192.168.1.7/texts.txt</source>
+   <translation>Einen Server dort mit seiner Adresse in Zahlen nennen, etwa http://192.168.1.7/texts.txt</translation>
   </message>
   <message>
    <source>Name an address that begins with http://, or a file or program with its folders: {example}.</source>
@@ -8358,6 +8366,10 @@ Die Antwort gilt auch künftig. Ändern lässt sie sich im Menü Potluck, Beim S
   <message>
    <source>{name} is {samples} behind.</source>
    <translation>{name} liegt {samples} dahinter.</translation>
+  </message>
+  <message>
+   <source>{name} leads into a private network.</source>
+   <translation>{name} führt in ein privates Netz.</translation>
   </message>
   <message>
    <source>{name} lets nobody new in.</source>

@@ -33,6 +33,10 @@ _WHY: Final[Mapping[DataCode, tuple[str, str | Sentence]]] = {
         later("{name} changed while it was read."),
         later("Give the command again when nobody writes there any more."),
     ),
+    DataCode.PRIVATE: (
+        later("{name} leads into a private network."),
+        later("Name a server there by its address in numbers, as in http://192.168.1.7/texts.txt"),
+    ),
     DataCode.TOO_LARGE: (
         later("{name} unfolds to more memory than any text needs."),
         later("Leave it out: it is damaged, or made to do harm."),

@@ -238,7 +238,7 @@ class Web:
         named = self._access.near and parts.hostname == self._seen and is_own_network(parts.hostname or "")
         addresses = [(family, address) for family, _, _, _, address in found if may_ask(str(address[0]), named=named)]
         if not addresses:
-            raise SourceStalled(DataCode.REFUSED, host=_host(parts), status=0)
+            raise SourceStalled(DataCode.PRIVATE, host=_host(parts))
         for family, address in addresses:
             with suppress(OSError):  # the next address may answer
                 sock = _open(family, address)

@@ -71,7 +71,7 @@ def test_a_mirror_leads_into_nobodys_own_network(tmp_path: Path) -> None:
             IndexedShards(DataSource(address=site.url), index_of(inside), Access()).fetch(
                 0, tmp_path / "0.shard", nothing
             )
-    assert caught.value.code == DataCode.REFUSED
+    assert caught.value.code == DataCode.PRIVATE
     assert other.asked == []
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.api.data_state import DataCode
+from core.api.data_state import DataCode, why_stalled
 from core.base.data_source import DataSource
 from core.text.sources import web, web_line
 from core.text.sources.opening import open_source
@@ -203,7 +203,7 @@ def test_a_name_that_leads_home_is_refused(site: Site, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(socket, "getaddrinfo", lead_home)
     found = trouble(opened(f"http://texts.example:{port}/a.txt"))
-    assert (found.code, found.arguments["host"]) == (DataCode.REFUSED, "texts.example")
+    assert (found.code, found.arguments["host"]) == (DataCode.PRIVATE, "texts.example")
     assert site.asked == []
     monkeypatch.setattr(web, "may_ask", lambda *_, **__: True)
     assert text_of(opened(f"http://texts.example:{port}/a.txt")), "without the look at the address it is read"
@@ -213,7 +213,7 @@ def test_a_redirection_home_is_refused(site: Site, monkeypatch: pytest.MonkeyPat
     with web_server({"/a.txt": TEXT}) as other:
         site.moved = {"/moved.txt": f"{other.url}/a.txt".replace("127.0.0.1", "127.0.0.2")}
         found = trouble(opened(f"{site.url}/moved.txt"))
-        assert (found.code, found.arguments["host"]) == (DataCode.REFUSED, "127.0.0.2")
+        assert (found.code, found.arguments["host"]) == (DataCode.PRIVATE, "127.0.0.2")
         assert other.asked == []
     site.moved = {"/moved.txt": "file:///etc/passwd"}
     assert trouble(opened(f"{site.url}/moved.txt")).code == DataCode.REFUSED
@@ -304,6 +304,7 @@ def test_files_that_differ_in_their_query_are_read(site: Site) -> None:
 
 def test_own_network_is_asked_only_by_who_is_near(site: Site) -> None:
     found = trouble(opened(f"{site.url}/a.txt", Access(near=False)))
-    assert (found.code, found.arguments["host"]) == (DataCode.REFUSED, "127.0.0.1")
+    assert (found.code, found.arguments["host"]) == (DataCode.PRIVATE, "127.0.0.1")
     assert site.asked == []
+    assert "127.0.0.1 is in a private network" in str(why_stalled(found.code, found.arguments))
     assert text_of(opened(f"{site.url}/a.txt", Access(near=True)))
