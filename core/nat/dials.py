@@ -81,7 +81,7 @@ class Dials:
         self._owners: dict[int, PeerId] = {}
         self._punches: dict[int, tuple[PeerId, float]] = {}
         """Punches that other peers began, by attempt: the peer, and the time by which it must have ended."""
-        self._in_vain: BackOff[PeerId] = BackOff(first=PUNCH_AGAIN_S[0], longest=PUNCH_AGAIN_S[1], decay=600.0)
+        self._in_vain = _punches_in_vain()
         """Peers for which this one has punched, as long as no direct link has come of it."""
         self._relayed: dict[PeerId, tuple[float, int]] = {}
 
@@ -219,8 +219,7 @@ class Dials:
     def network_changed(self, now: float) -> None:
         """Try direct ways again soon: routers may differ in the new network."""
         self._relayed = dict.fromkeys(self._relayed, (now + UPGRADE_S[0] / 2, 0))
-        for peer in self._relayed:
-            self._in_vain.clear(peer)
+        self._in_vain = _punches_in_vain()
 
     def tick(self, now: float) -> list[CircuitsOutput]:
         """Begin, give up and repeat what is due."""
@@ -288,3 +287,7 @@ class Dials:
         self._punches.pop(attempt, None)
         if peer is not None and peer in self._dials:
             self._dials[peer].running.pop(attempt, None)
+
+
+def _punches_in_vain() -> BackOff[PeerId]:
+    return BackOff(first=PUNCH_AGAIN_S[0], longest=PUNCH_AGAIN_S[1], decay=600.0)

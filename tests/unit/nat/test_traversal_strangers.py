@@ -162,17 +162,32 @@ def test_a_relay_that_invents_circuits_closes_no_other_relay() -> None:
     assert a.trace["nat.circuit.refused"] == refused
 
 
-def test_peer_to_which_no_punch_leads_gets_few() -> None:
-    world, _, (a,) = world_of("kept")
+def punches_asked_for(a: Any, number: int, now: float) -> int:
+    """Number of punches that begin where a peer asks for one through a relay."""
     relay = PeerId(a.machine.reservations.held[0].peer)
     offer = PunchOffer(bytes(16), (Address("66.6.6.6", 80),), (), "kept", "kept", quic=True, one_way_ms=0, relays=())
+    circuit = number.to_bytes(16, "big")
+    opening = CircuitRequested(circuit, PEERS[1], offer, resume=False, received=0, carried=False)
+    return sum(isinstance(out, Punch) for out in a.machine.handle(Received(relay, opening), now))
+
+
+def test_peer_to_which_no_punch_leads_gets_few() -> None:
+    world, _, (a,) = world_of("kept")
     punches = 0
     for number in range(300):
-        circuit = number.to_bytes(16, "big")
-        opening = CircuitRequested(circuit, PEERS[1], offer, resume=False, received=0, carried=False)
-        punches += sum(isinstance(out, Punch) for out in a.machine.handle(Received(relay, opening), world.now))
+        punches += punches_asked_for(a, number, world.now)
         world.run(1)
     assert 1 <= punches <= 6
+
+
+def test_in_a_new_network_every_peer_gets_a_punch() -> None:
+    world, _, (a,) = world_of("kept")
+    for number in range(100):
+        punches_asked_for(a, number, world.now)
+        world.run(1)
+    assert not punches_asked_for(a, 100, world.now)
+    world.tell(a, AddressesChanged(addresses=(), tcp_port=31337, udp_port=31337))
+    assert punches_asked_for(a, 101, world.now) == 1
 
 
 def test_punch_is_not_put_off_for_long() -> None:
