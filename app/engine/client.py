@@ -21,7 +21,7 @@ from app.engine import reports
 from app.words import text
 from core.api.commands import ENGINE_MESSAGE_BYTES_MAX, EngineFile, EngineMessage, ModelEvaluation
 from core.api.moderation import ModerationOutcome, PageView
-from core.api.running import living, read_engine_file, why_none_answers
+from core.api.running import may_answer, read_engine_file, why_none_answers
 from core.api.settings import PortTest, SettingsView, Wish
 from core.api.snapshot import PROTOCOL_VERSION, Notice, ProblemView, Snapshot
 
@@ -150,7 +150,7 @@ class Client(QObject):
             return "stopped"
         if file.protocol != PROTOCOL_VERSION:
             return "version"
-        if living(file) is None:  # what listens at its port now may be another person's
+        if not may_answer(file):
             return "killed"
         self.engine = file
         try:

@@ -105,3 +105,5 @@ class EngineFile(msgspec.Struct, frozen=True):
     """When the process began, unix seconds, as psutil tells it: numbers of processes are used again."""
     far: bool = False
     """Whether it runs on another computer (core.control.tunnel): then `pid` is of the way there."""
+    sandbox: str = ""
+    """The namespace that `pid` is a number of (`core.api.running.own_sandbox`): Flatpak gives each start its own."""

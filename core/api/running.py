@@ -75,6 +75,25 @@ def living(file: EngineFile) -> "psutil.Process | None":
         return None  # another person's process has that number, or the system does not tell
 
 
+def own_sandbox() -> str:
+    """The namespace of this process's number, as Linux names it; empty on systems that have one for all."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def may_answer(file: EngineFile) -> bool:
+    """Whether an engine may be at its port: its process lives, or is of another sandbox, which nobody sees from here.
+
+    Else what listens there now may be another person's, and is not to be told the token.
+
+    Args:
+        file: What the engine says about itself.
+    """
+    return file.sandbox not in {"", own_sandbox()} or living(file) is not None
+
+
 def end_by_force(home: Path, file: EngineFile) -> bool:
     """End an engine and all that it started, without asking; what was saved last stays.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile
-from core.api.running import living
+from core.api.running import may_answer
 from core.base.problems import Busy, UserProblem
 from core.control.engine_file import NoAnswer, NoEntry, NotRunning, read_engine_file
 from core.control.one_call import call_once
@@ -77,7 +77,7 @@ async def _require_dead(home: Home) -> None:
         AlreadyRunning: it answers; or its process lives, and does not answer.
     """
     file = read_engine_file(home)
-    if file is None or living(file) is None:
+    if file is None or not may_answer(file):
         return
     hint = "Use the window or the command line of the one that runs, or stop it with: potluck quit"
     try:

@@ -6,7 +6,7 @@ import msgspec
 
 from core.api import verdict as verdicts
 from core.api.commands import ENGINE_FILE_BYTES_MAX, EngineFile, Failure
-from core.api.running import living
+from core.api.running import living, may_answer
 from core.api.snapshot import PROTOCOL_VERSION
 from core.base.problems import Problem, UserProblem
 from core.storage.paths import Home
@@ -63,7 +63,7 @@ def engine_of(home: Home, *, any_version: bool = False) -> EngineFile:
         raise not_running()
     if file.protocol != PROTOCOL_VERSION and not any_version:
         raise UserProblem("The Potluck that runs is of another version.", hint="Stop it with: potluck quit")
-    if living(file) is None:  # what listens at its port now may be another person's
+    if not may_answer(file):
         raise not_running()
     return file
 

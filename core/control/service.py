@@ -9,6 +9,7 @@ import psutil
 from aiohttp import web
 
 from core.api.commands import EngineFile
+from core.api.running import own_sandbox
 from core.api.snapshot import COUNTERS_S, PROTOCOL_VERSION, Notice, Snapshot
 from core.control.claim import claim, new_token, release
 from core.control.connection import Connection
@@ -111,6 +112,7 @@ class ControlService:
             token=self._token,
             protocol=PROTOCOL_VERSION,
             started=psutil.Process().create_time(),
+            sandbox=own_sandbox(),
         )
         try:
             await claim(self._home, file)

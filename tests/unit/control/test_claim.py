@@ -18,6 +18,7 @@ from core.control.claim import AlreadyRunning, claim, new_token, release
 from core.control.client import ControlClient
 from core.control.engine_file import read_engine_file
 from core.control.notices import NoticeRing
+from core.control.one_call import call_once
 from core.control.service import ControlService
 from core.storage.paths import Home
 
@@ -76,6 +77,23 @@ def test_the_file_of_another_version_binds_only_its_own_process(home):
         asyncio.run(claim(home, file_of(os.getpid(), 1)))
     write(home, file_of(os.getppid(), free_port(), started=1000.0, protocol=PROTOCOL_VERSION - 1))
     asyncio.run(claim(home, file_of(os.getpid(), 1)))
+
+
+def test_engine_of_another_sandbox_is_asked_and_keeps_its_home(home, engine):
+    """Flatpak gives each start of a program numbers of processes of its own, and the network of all."""
+
+    async def test() -> None:
+        service = ControlService(home=home, intents=engine, notices=NoticeRing(lambda: 1.0))
+        await service.open()
+        inside = msgspec.structs.replace(read_engine_file(home), pid=a_dead_pid(), sandbox="pid:[1]")
+        home.engine_file.write_bytes(msgspec.json.encode(inside))
+        assert await asyncio.to_thread(call_once, home, "snapshot")
+        with pytest.raises(AlreadyRunning):
+            await claim(home, file_of(os.getpid(), 1))
+        await service.close()
+        await claim(home, file_of(os.getpid(), 1))
+
+    asyncio.run(test())
 
 
 def test_the_door_of_another_home_is_no_sign_of_life(home, engine, tmp_path):
