@@ -14,7 +14,7 @@ take (`core.swarm.catching_up.fetch`), once for each of its copies.
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from random import Random
 from typing import Any, Final, TypeAlias
@@ -231,24 +231,27 @@ class ExpertKeeping:
     def _choice(self, now: float) -> tuple[Expert, ExpertCopy, Sequence[PeerId]] | None:
         """A copy that is waited for, before any other, else the oldest that is to be kept, from its host; who has it.
 
-        While all are gathered also one of an expert whose host is gone, gives nothing, or has saved nothing.
+        While all are gathered also one of an expert whose host is gone, gives nothing, or has saved nothing; and where
+        nothing else is left, one of an owner that was silent a moment ago.
         """
         for expert in self._wanted:
             for copy, owners in self.news.newer(expert)[:1]:
                 return expert, copy, owners
         keeps = {} if self._wanted else self._to_keep(now)
-        awake = [one for one, hosts in keeps.items() if not self._silent.is_excluded(hosts[0], now)]
-        newer = {expert: self.news.other(expert, keeps[expert][0]) for expert in awake}
-        for expert in sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0):
-            if (other := newer[expert]) is not None:
-                return expert, other, keeps[expert][:1]
-        gathers = now < self._all_until and not self._wanted and len(self.copies) < self._parts.room
-        living = self._parts.hosts.living(now) if gathers else {}
-        for expert in self.news.known.keys() - self.copies.keys() if gathers else ():
-            for copy, owners in self.news.newer(expert) if expert in keeps or expert not in living else ():
-                if there := [owner for owner in owners if not self._silent.is_excluded(owner, now)]:
-                    return expert, copy, there
-        return None
+        newer = {expert: self.news.other(expert, hosts[0]) for expert, hosts in keeps.items()}
+        oldest = sorted(newer, key=lambda one: self.copies[one].saved if one in self.copies else 0)
+        offers = [(one, other, keeps[one][:1]) for one in oldest if (other := newer[one]) is not None]
+        gathers, lacking = now < self._all_until and not self._wanted, set[Expert]()
+        if gathers and len(self.copies) < self._parts.room:
+            gone = self.news.known.keys() - self._parts.hosts.living(now).keys()
+            lacking = (gone | keeps.keys() & self.news.known.keys()) - self.copies.keys()
+        others = ((one, copy, owners) for one in lacking for copy, owners in self.news.newer(one))
+        late = None
+        for expert, copy, owners in chain(offers, others):
+            if awake := [owner for owner in owners if not self._silent.is_excluded(owner, now)]:
+                return expert, copy, awake
+            late = late or (expert, copy, owners)
+        return late if gathers else None
 
     def _fetched(self, outputs: Sequence[Any], now: float) -> Sequence[CopyOutput]:
         """What follows from the download that goes on."""

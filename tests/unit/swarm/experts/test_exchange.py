@@ -322,3 +322,20 @@ def test_silent_host_keeps_nobody_from_other_copies(tmp_path):
         pair.deliver(looks, SurveyExperts(gather_s=30.0))
         pair.go_on(2)
     assert len([peer for peer, _ in pair.copies if peer == looks]) == 4
+
+
+def test_host_that_was_silent_for_a_moment_gives_its_copies(tmp_path):
+    """An export gives up 45 s after the last copy: a wireless line that fails for 14 s is heard again before."""
+    host, looks = (PeerId(bytes([n]) * 32) for n in (3, 5))
+    pair = Pair(tmp_path, (host, looks))
+    pair.deliver(host, HostExperts(4))
+    pair.go_on(20)
+    pair.save(host, 7)
+    pair.go_on(5)
+    pair.silent.add(host)
+    for second in range(0, 44, 2):
+        if second == 14:
+            pair.silent.discard(host)
+        pair.deliver(looks, SurveyExperts(gather_s=30.0))
+        pair.go_on(2)
+    assert len([peer for peer, _ in pair.copies if peer == looks]) == 4
