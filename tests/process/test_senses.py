@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -164,10 +165,19 @@ time.sleep(600)
 @LINUX
 @pytest.mark.parametrize(("kind", "port"), [("tcp", "5907"), ("udp", "47998")])
 def test_streamed_desktop_counts_as_use_from_afar(kind, port):
-    assert owner.remote().remote is False
+    until_remote(False)  # an engine of another test may have that port, by chance
     with running([sys.executable, "-c", STREAMS, kind, port], without_screen()):
         until_remote(True)
     until_remote(False)
+
+
+@LINUX
+def test_port_of_the_engine_is_not_a_streamed_desktop():
+    until_remote(False)
+    told = [sys.executable, "-c", "from core.schedule.senses import owner; print(owner.remote().remote)"]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as of_engine:
+        of_engine.bind(("127.0.0.1", min(owner.STREAM_PORTS)))
+        assert subprocess.check_output(told, text=True) == "False\n"
 
 
 def until_remote(expected):

@@ -92,12 +92,14 @@ def _said(meter: str) -> str:
 def remote() -> Sensed:
     """Whether somebody sees this computer's screen elsewhere, by the ports of programs that show it there.
 
+    The engine, which this process is a child of, takes ports by chance: those are left out.
+
     Raises:
         Absent: the system shows nobody's connections to this person.
     """
     try:
         called = [each.laddr.port for each in psutil.net_connections("tcp") if each.status == psutil.CONN_ESTABLISHED]
-        open_udp = [each.laddr.port for each in psutil.net_connections("udp")]
+        others_udp = [each.laddr.port for each in psutil.net_connections("udp") if each.pid != os.getppid()]
     except psutil.AccessDenied as error:
         raise Absent("connections that are not shown to this person") from error
-    return Sensed(remote=not (DESKTOP_PORTS.isdisjoint(called) and STREAM_PORTS.isdisjoint(open_udp)))
+    return Sensed(remote=not (DESKTOP_PORTS.isdisjoint(called) and STREAM_PORTS.isdisjoint(others_udp)))
