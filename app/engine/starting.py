@@ -93,13 +93,13 @@ class Starter(QObject):
             self._store.miss(absence(self._reason, self._process.home))
 
     def _act_on_absence(self) -> None:
-        code = self._process.code
-        if self._process.running:
+        code, gone = self._process.code, absence("stopped", self._process.home)
+        if gone.code is VerdictCode.RESTING and not self._process.alone:  # an engine that runs still is about to end
+            self._store.miss(gone)
+        elif self._process.running:
             self._store.miss(not_connected("beginning"))
         elif self._ended:
             self._store.miss(not_connected("stopped"))
-        elif (gone := absence("stopped", self._process.home)).code is VerdictCode.RESTING and not self._process.alone:
-            self._store.miss(gone)
         elif not self._may_start:
             self._store.miss(absence("absent", self._process.home))
         elif not self._tried:
@@ -107,7 +107,7 @@ class Starter(QObject):
         elif code == REFUSED:
             self._store.miss(not_connected("refused", why=self._process.last_words()))
         elif self._reason == "stopped" and not code:
-            self._store.miss(absence("stopped", self._process.home))
+            self._store.miss(gone)
         elif not self._again.isActive():
             self._store.miss(not_connected("again", seconds=self._wait_s))
             self._again.start(1000 * self._wait_s)

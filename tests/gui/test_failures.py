@@ -97,7 +97,7 @@ def test_leaving_the_last_one_is_told_calmly_and_starts_nothing(opened, tmp_path
     assert "potluck" not in page.words
     assert page.alone.isVisibleTo(application.window)
     assert page.join.isVisibleTo(application.window)
-    assert not application.process.running
+    until(lambda: not application.process.running, WAIT_MS)
 
 
 def test_cut_socket_shows_nothing_old_and_heals(qt, delete, fake_engine, tmp_path, until):
